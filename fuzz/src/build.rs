@@ -8,8 +8,8 @@ use fullbloom::native::{CompactBuilder, CompactFilter};
 use fullbloom::sizing::{Request, Target};
 use std::collections::BTreeSet;
 
-/// The input is a rate or a number of bits, a number of keys and the keys: a filter is built of them, encoded, read
-/// again, and must know every key, and answer as before.
+/// The input is a rate or a number of bits, a number of keys and the keys: a filter is built of them,
+/// encoded, read again, and must know every key, and answer as before.
 pub fn round_trip(name: Name, data: &[u8]) {
     let [kind, size, expected, keys @ ..] = data else { return };
     let by_bits = match name {
@@ -56,9 +56,9 @@ pub fn round_trip(name: Name, data: &[u8]) {
     }
 }
 
-/// The input is a rate, a shift and hashes, eight bytes each: numbers that no hash function would give, so that systems are
-/// singular and lines are too full. Every hash is found, also when they come in another order and repeated, and the bytes
-/// are the same.
+/// The input is a rate, a shift and hashes, eight bytes each: numbers that no hash function would give, so
+/// that systems are singular and lines are too full. Every hash is found, also when they come in another
+/// order and repeated, and the bytes are the same.
 pub fn compact(data: &[u8]) {
     let [rate, shift, numbers @ ..] = data else { return };
     let fpr = 0.5f64.powf(1.0 + f64::from(*rate) * 63.0 / 255.0);

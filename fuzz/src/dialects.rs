@@ -15,12 +15,12 @@ use std::path::Path;
 const KEYS: [&[u8]; 6] =
     [b"", b"a", b"12345678", b"sixteen bytes, ok", b"a key of thirty-three bytes, so long", &[0xff; 300]];
 
-/// Strict reading, through the two ways there are; what is accepted answers the same alone and in batches, and says
-/// the same bytes when it is encoded.
+/// Strict reading, through the two ways there are; what is accepted answers the same alone and in batches,
+/// and says the same bytes when it is encoded.
 pub fn read(name: Name, data: &[u8]) {
     // Two bytes give the geometry of dialects whose bytes hold nothing but bits.
     let geometry = match (name, data) {
-        (Name::Libbloom1 | Name::JavaLsm, [probes, odd, bits @ ..]) => {
+        (name, [probes, odd, bits @ ..]) if name.is_raw() => {
             Some(((8 * bits.len() as u64).saturating_sub(u64::from(*odd)), u32::from(*probes), bits))
         }
         _ => None,
@@ -135,8 +135,8 @@ pub fn native_compact(data: &[u8]) {
     assert!((0.0..=1.0).contains(&filter.expected_fpr()) && (0.0..=1.0).contains(&filter.planned_fpr()));
 }
 
-/// The compatible reader of RocksDB's full filters answers as a separate, simple reader does, and what strict decoding
-/// accepts answers the same.
+/// The compatible reader of RocksDB's full filters answers as a separate, simple reader does, and what strict
+/// decoding accepts answers the same.
 pub fn full_filter_beside_the_oracle(data: &[u8]) {
     let filter = rocksdb::FullFilter::read(data);
     for key in KEYS {

@@ -31,7 +31,8 @@ fn files() -> &'static [(PathBuf, Vec<u8>); 4] {
     })
 }
 
-/// The bytes as a journal of this file: the header and all checksums are right, unless the first byte says otherwise.
+/// The bytes as a journal of this file: the header and all checksums are right, unless the first byte says
+/// otherwise.
 fn sealed(file: &[u8], data: &[u8], wrong: bool) -> Vec<u8> {
     let front = u32::from_le_bytes(file[16..20].try_into().expect("four bytes")) as usize;
     let base = [xxh64(&file[..front]), file.len() as u64];
@@ -61,7 +62,8 @@ fn sealed(file: &[u8], data: &[u8], wrong: bool) -> Vec<u8> {
     journal
 }
 
-/// What is accepted is a filter that has the keys of its file (unless they expire), can be written, and takes keys.
+/// What is accepted is a filter that has the keys of its file (unless they expire), can be written, and takes
+/// keys.
 pub fn native_journal(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let (path, file) = &files()[usize::from(choice % 4)];

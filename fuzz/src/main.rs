@@ -1,8 +1,8 @@
-//! Everything that reads bytes from outside, under libFuzzer. `fuzz/run` builds this with coverage and runs it; the
-//! environment variable `FUZZ_TARGET` says which reader the bytes go to, `list` prints the names.
+//! Everything that reads bytes from outside, under libFuzzer. `fuzz/run` builds this with coverage and runs
+//! it; the environment variable `FUZZ_TARGET` says which reader the bytes go to, `list` prints the names.
 //!
-//! Besides crashes, hangs and failed assertions, too much memory is a finding: at most twice the input and 64 KiB may be
-//! held at any time, unless a target says otherwise.
+//! Besides crashes, hangs and failed assertions, too much memory is a finding: at most twice the input and 64
+//! KiB may be held at any time, unless a target says otherwise.
 #![no_main]
 
 mod build;

@@ -57,35 +57,60 @@ typedef enum fullbloom_status {
  * ever.
  */
 typedef enum fullbloom_dialect {
-    FULLBLOOM_UNKNOWN = 0,        /* for reading: detect the dialect by the bytes and the file's name */
-    FULLBLOOM_NATIVE = 1,         /* fullbloom's own, .bloom file */
-    FULLBLOOM_CASSANDRA = 2,      /* Cassandra 4.0 - 5.x, Filter.db */
-    FULLBLOOM_CASSANDRA_3 = 3,    /* Cassandra 3.0 - 3.11 */
-    FULLBLOOM_CASSANDRA_2 = 4,    /* Cassandra 1.2 - 2.2 */
-    FULLBLOOM_CASSANDRA_1 = 5,    /* Cassandra 0.7.1 - 1.1 */
-    FULLBLOOM_CASSANDRA_0_7 = 6,  /* Cassandra 0.7.0 */
-    FULLBLOOM_CASSANDRA_0 = 7,    /* Cassandra 0.3 - 0.7 beta; keys are UTF-8 text */
-    FULLBLOOM_LIBBLOOM = 8,       /* libbloom 2.0, save file */
-    FULLBLOOM_LIBBLOOM_1 = 9,     /* libbloom 1.6, raw bits */
-    FULLBLOOM_LEVELDB = 10,       /* LevelDB's policy filter */
-    FULLBLOOM_ROCKSDB_BLOCK = 11, /* RocksDB's per-block policy filter */
-    FULLBLOOM_ROCKSDB_LEGACY = 12, /* RocksDB's full filter below format_version 5 */
-    FULLBLOOM_ROCKSDB = 13,       /* RocksDB's full filter from format_version 5 on */
-    FULLBLOOM_ROCKSDB_RIBBON = 14, /* RocksDB's Ribbon filter */
-    FULLBLOOM_JAVA_LSM = 15,      /* java-lsm-tree, raw bits; keys are UTF-8 text */
-    FULLBLOOM_PARQUET = 16,       /* Parquet's split block filter, with or without its header */
-    FULLBLOOM_GUAVA = 17,         /* Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default) */
-    FULLBLOOM_GUAVA_32 = 18,      /* Guava's BloomFilter, strategy MURMUR128_MITZ_32 */
-    FULLBLOOM_SPARK = 19,         /* Spark's sketch BloomFilter, version 1 */
-    FULLBLOOM_SPARK_2 = 20,       /* Spark's sketch BloomFilter, version 2 (Spark 4 and later) */
-    FULLBLOOM_ORC = 21,           /* ORC's BloomFilter and BloomFilterUtf8 messages */
-    FULLBLOOM_DCSO = 22,          /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
-    FULLBLOOM_POPPY = 23          /* poppy, version 2 (.pop files) */
+    /* for reading: detect the dialect by the bytes and the file's name */
+    FULLBLOOM_UNKNOWN = 0,
+    /* fullbloom's own, .bloom file */
+    FULLBLOOM_NATIVE = 1,
+    /* Cassandra 4.0 - 6.0 (sstable versions na - pa, da, ea), DSE 6.8, HCD */
+    FULLBLOOM_CASSANDRA = 2,
+    /* Cassandra 3.0 - 3.11 (ma - me), ScyllaDB (mc - mt), DSE 6.0 - 6.7 */
+    FULLBLOOM_CASSANDRA_3 = 3,
+    /* Cassandra 1.2 - 2.2 (ia - lb) */
+    FULLBLOOM_CASSANDRA_2 = 4,
+    /* Cassandra 0.7.1 - 1.1 (f - hf) */
+    FULLBLOOM_CASSANDRA_1 = 5,
+    /* Cassandra 0.7.0 (c - e) */
+    FULLBLOOM_CASSANDRA_0_7 = 6,
+    /* Cassandra 0.3 - 0.7 beta (a, b); keys are text */
+    FULLBLOOM_CASSANDRA_0 = 7,
+    /* libbloom 2.0, save file */
+    FULLBLOOM_LIBBLOOM = 8,
+    /* libbloom 1.6, raw bits */
+    FULLBLOOM_LIBBLOOM_1 = 9,
+    /* LevelDB's policy filter (leveldb.BuiltinBloomFilter2) */
+    FULLBLOOM_LEVELDB = 10,
+    /* RocksDB's per-block policy filter (6.x and older) */
+    FULLBLOOM_ROCKSDB_BLOCK = 11,
+    /* RocksDB's legacy full filter (format_version below 5) */
+    FULLBLOOM_ROCKSDB_LEGACY = 12,
+    /* RocksDB's full filter, FastLocalBloom (format_version 5 and later) */
+    FULLBLOOM_ROCKSDB = 13,
+    /* RocksDB's Ribbon filter (Standard128) */
+    FULLBLOOM_ROCKSDB_RIBBON = 14,
+    /* java-lsm-tree, raw bits; keys are text */
+    FULLBLOOM_JAVA_LSM = 15,
+    /* Parquet's split block filter, with or without its header */
+    FULLBLOOM_PARQUET = 16,
+    /* Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default) */
+    FULLBLOOM_GUAVA = 17,
+    /* Guava's BloomFilter, strategy MURMUR128_MITZ_32 */
+    FULLBLOOM_GUAVA_32 = 18,
+    /* Spark's sketch BloomFilter, version 1 */
+    FULLBLOOM_SPARK = 19,
+    /* Spark's sketch BloomFilter, version 2 (Spark 4 and later) */
+    FULLBLOOM_SPARK_2 = 20,
+    /* ORC's BloomFilter and BloomFilterUtf8 messages */
+    FULLBLOOM_ORC = 21,
+    /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
+    FULLBLOOM_DCSO = 22,
+    /* poppy, version 2 (.pop files) */
+    FULLBLOOM_POPPY = 23
 } fullbloom_dialect;
 
 /*
  * The type of a native filter's keys, which its file records. This library takes keys as bytes: an integer as
- * the eight bytes of its two's complement, the lowest first; text in UTF-8. Numbers keep their meaning for ever.
+ * the eight bytes of its two's complement, the lowest first; text in UTF-8. Numbers keep their meaning for
+ * ever.
  */
 typedef enum fullbloom_key_type {
     FULLBLOOM_KEYS_NOT_RECORDED = 0,
@@ -116,8 +141,9 @@ typedef struct fullbloom_sizing {
 #define FULLBLOOM_SIZING_INIT { sizeof(fullbloom_sizing), 0, 0.0, 0.0, 0, 0, NULL }
 
 /*
- * What a dynamic filter can do besides growing. Begin with FULLBLOOM_DYNAMIC_INIT: a set that keeps its rate up to the
- * expected keys, or up to 10^9 keys if their number is unknown. A filter is either deletable, or its keys expire after a time, or after a number of other keys.
+ * What a dynamic filter can do besides growing. Begin with FULLBLOOM_DYNAMIC_INIT: a set that keeps its rate
+ * up to the expected keys, or up to 10^9 keys if their number is unknown. A filter is either deletable, or
+ * its keys expire after a time, or after a number of other keys.
  */
 typedef struct fullbloom_dynamic {
     size_t struct_size;     /* sizeof(fullbloom_dynamic) */
@@ -180,8 +206,8 @@ fullbloom_status fullbloom_filter_create(fullbloom_dialect dialect, const fullbl
                                          fullbloom_filter **filter);
 
 /*
- * An empty native filter of kind dynamic. It has memory for sizing->expected_keys keys, grows beyond, and keeps
- * the rate sizing->fpr up to dynamic->up_to keys. `dynamic` may be NULL: FULLBLOOM_DYNAMIC_INIT.
+ * An empty native filter of kind dynamic. It has memory for sizing->expected_keys keys, grows beyond, and
+ * keeps the rate sizing->fpr up to dynamic->up_to keys. `dynamic` may be NULL: FULLBLOOM_DYNAMIC_INIT.
  */
 fullbloom_status fullbloom_filter_create_dynamic(const fullbloom_sizing *sizing, const fullbloom_dynamic *dynamic,
                                                  fullbloom_filter **filter);
@@ -203,8 +229,8 @@ fullbloom_status fullbloom_filter_decode(fullbloom_dialect dialect, const void *
                                          uint64_t bits, uint32_t probes, fullbloom_filter **filter);
 
 /*
- * As decode, from a file, which may change or be removed afterwards. The keys in the journal of a dynamic filter's
- * file ("FILE.journal") belong to it.
+ * As decode, from a file, which may change or be removed afterwards. The keys in the journal of a dynamic
+ * filter's file ("FILE.journal") belong to it.
  */
 fullbloom_status fullbloom_filter_load(fullbloom_dialect dialect, const char *path, uint64_t bits,
                                        uint32_t probes, fullbloom_filter **filter);
@@ -223,8 +249,8 @@ fullbloom_status fullbloom_filter_unlock(fullbloom_filter *filter, const uint8_t
 fullbloom_status fullbloom_filter_set_key_type(fullbloom_filter *filter, fullbloom_key_type key_type);
 
 /*
- * FULLBLOOM_KEY_TYPE if the filter records that its keys are of a type with other bytes: it then answers "no" to
- * all keys of this type. FULLBLOOM_OK if keys of this type may be in it, or if it does not record a type.
+ * FULLBLOOM_KEY_TYPE if the filter records that its keys are of a type with other bytes: it then answers "no"
+ * to all keys of this type. FULLBLOOM_OK if keys of this type may be in it, or if it does not record a type.
  */
 fullbloom_status fullbloom_filter_require_key_type(const fullbloom_filter *filter,
                                                    fullbloom_key_type key_type);
@@ -244,16 +270,17 @@ fullbloom_status fullbloom_filter_insert_batch(fullbloom_filter *filter, const v
                                                const size_t *lens, size_t count);
 
 /*
- * Removes a key from a deletable filter. *removed (may be NULL) becomes false if the key was certainly absent;
- * nothing changes then. Remove only keys that were inserted, each as often as it was inserted: a key that was not
- * can look present, and removing it removes a key with the same fingerprint.
+ * Removes a key from a deletable filter. *removed (may be NULL) becomes false if the key was certainly
+ * absent; nothing changes then. Remove only keys that were inserted, each as often as it was inserted: a key
+ * that was not can look present, and removing it removes a key with the same fingerprint.
  */
 fullbloom_status fullbloom_filter_remove(fullbloom_filter *filter, const void *key, size_t len, bool *removed);
 
 /*
- * Sets the clock of a filter whose keys expire by time, in milliseconds since 1970-01-01 00:00 UTC. The library never
- * reads a clock. Keys that have expired by then are no longer found; keys inserted from now on begin at this time. A
- * clock that goes back a little stands still until it has caught up. Other filters stay as they are.
+ * Sets the clock of a filter whose keys expire by time, in milliseconds since 1970-01-01 00:00 UTC. The
+ * library never reads a clock. Keys that have expired by then are no longer found; keys inserted from now on
+ * begin at this time. A clock that goes back a little stands still until it has caught up. Other filters stay
+ * as they are.
  */
 fullbloom_status fullbloom_filter_advance(fullbloom_filter *filter, uint64_t now_ms);
 

@@ -5,7 +5,7 @@ use crate::handle::Filter;
 use crate::key_type;
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
-use fullbloom::any;
+use fullbloom::any::{self, BuildOptions};
 use std::ffi::c_int;
 
 /// The facts of a filter; the header describes each.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
                 fill: 0.0,
                 expected_fpr: plan.expected_fpr,
                 estimated_keys: 0.0,
-                takes_keys: 1,
+                takes_keys: (!BuildOptions::new(dialect).is_built_at_once()).into(),
                 locked: 0,
                 key_type: 0,
                 reserved: [0; 5],
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
         // SAFETY: promised by the caller.
         let filter = unsafe { Filter::get(filter) }?.finished()?;
         let known = || {
-            let geometry = filter.geometry();
+            let (geometry, occupancy) = (filter.geometry(), filter.occupancy());
             Ok(Facts {
                 struct_size: size_of::<Facts>(),
                 dialect: number(filter.dialect()),
@@ -114,10 +114,10 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
                 bits: geometry.bit_len,
                 block_bits: geometry.block_len,
                 encoded_len: filter.encoded_len(),
-                set_bits: filter.count_ones(),
-                fill: filter.fill(),
-                expected_fpr: filter.expected_fpr(),
-                estimated_keys: filter.estimated_keys().unwrap_or(-1.0),
+                set_bits: occupancy.set_bits,
+                fill: occupancy.fill,
+                expected_fpr: occupancy.expected_fpr,
+                estimated_keys: occupancy.estimated_keys.unwrap_or(-1.0),
                 takes_keys: filter.require_takes_keys().is_ok().into(),
                 locked: filter.is_locked().into(),
                 key_type: key_type::number(filter.recorded_key_type()),

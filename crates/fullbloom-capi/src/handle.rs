@@ -28,8 +28,8 @@ pub struct Filter {
 
 #[derive(Debug)]
 enum State {
-    /// Answers; takes keys if filters like it do. `locked` is a copy of what the filter says,
-    /// because asking it would show in the time of a lookup.
+    /// Answers; takes keys if filters like it do. `locked` is a copy of `AnyFilter::is_locked`, because
+    /// calling it for each lookup is measurably slower.
     Filter { filter: AnyFilter, locked: bool },
     /// Takes keys, and does nothing else until it is finished.
     Building(Name, Box<Builder>),
@@ -125,7 +125,7 @@ impl Filter {
 
     #[cold]
     fn cannot_answer(&self) -> Error {
-        self.finished().err().unwrap_or_else(locked)
+        self.finished().err().unwrap_or_else(|| any::ChangeError::Locked.into())
     }
 
     /// Adds a key. A filter that is not finished cannot know whether the key was new, and returns true.
@@ -177,9 +177,7 @@ impl Filter {
         if !ours.is_owned() {
             return Err(any::ChangeError::ReadOnly.into());
         }
-        if ours.is_locked() {
-            return Err(locked());
-        }
+        ours.require_unlocked()?;
         Ok(ours.merge(theirs)?)
     }
 
@@ -224,10 +222,6 @@ unsafe fn check(filter: *const Filter) -> Result<(), Error> {
     is_live
         .then_some(())
         .ok_or_else(|| Error::new(Status::Handle, "the pointer does not point to a live filter"))
-}
-
-fn locked() -> Error {
-    Error::new(Status::Locked, "the filter is keyed: give it its secret with fullbloom_filter_unlock")
 }
 
 fn not_finished(name: Name) -> Error {

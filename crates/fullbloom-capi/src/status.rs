@@ -147,6 +147,10 @@ impl From<ChangeError> for Error {
     fn from(e: ChangeError) -> Error {
         match e {
             ChangeError::Size(e) => e.into(),
+            ChangeError::Locked => Error::new(
+                Status::Locked,
+                "the filter is keyed: give it its secret with fullbloom_filter_unlock",
+            ),
             other => Error::new(Status::ReadOnly, other),
         }
     }

@@ -36,9 +36,7 @@ impl Insertion {
 
 /// Answers keys; refused if the filter is locked, for it would answer "maybe" to all of them.
 pub fn look_up(filter: &AnyFilter, run: Run<'_>, key_type: KeyType, answers: &mut [bool]) -> PyResult<()> {
-    if filter.is_locked() {
-        return Err(errors::locked());
-    }
+    filter.require_unlocked().map_err(errors::change)?;
     filter.may_contain_batch(run.keys(key_type, filter.dialect())?, answers);
     Ok(())
 }

@@ -76,21 +76,17 @@ pub fn merge(e: MergeError) -> PyErr {
     }
 }
 
-/// The filter cannot be changed. A filter that does not own its bits is a mapped one here.
+/// The filter cannot be changed, or cannot answer without its secret. A filter that does not own its bits is
+/// a mapped one here.
 pub fn change(e: ChangeError) -> PyErr {
     match e {
         ChangeError::Size(e) => size(e),
-        ChangeError::Locked => locked(),
+        ChangeError::Locked => value("the filter is keyed: give its secret when you load it"),
         ChangeError::ReadOnly => {
             value("the filter is mapped from a file and cannot be changed: use Filter.load")
         }
         _ => value(e),
     }
-}
-
-/// The filter cannot answer without its secret.
-pub fn locked() -> PyErr {
-    value("the filter is keyed: give its secret when you load it")
 }
 
 /// The dialect has no such keys.

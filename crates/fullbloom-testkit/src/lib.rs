@@ -12,7 +12,8 @@
 //! | [`alloc`] | an allocator that records the peak and can fail |
 //! | [`process`] | tests that need a separate process |
 //!
-//! None of these modules uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
+//! None of these modules uses the `fullbloom` crate: an oracle that shares code with what it judges judges
+//! nothing.
 
 pub mod alloc;
 pub mod damage;
@@ -27,8 +28,8 @@ pub mod vectors;
 
 pub use hex::{from_hex, to_hex};
 
-/// The Rust code of `docs/tour.md` is run with the documentation tests. It is here, and not in `fullbloom`, because the
-/// published crate has no `docs/`.
+/// The Rust code of `docs/tour.md` is run with the documentation tests. It is here, and not in `fullbloom`,
+/// because the published crate has no `docs/`.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tour.md")]
 struct Tour;

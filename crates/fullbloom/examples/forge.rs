@@ -1,5 +1,5 @@
-//! What a person who chooses keys can do to a filter: makes a million keys from one that is known to be in it, and
-//! asks three filters of the same 100,000 keys for them.
+//! What a person who chooses keys can do to a filter: makes a million keys from one that is known to be in
+//! it, and asks three filters of the same 100,000 keys for them.
 //!
 //! `cargo run --release -p fullbloom --example forge`
 

@@ -5,9 +5,10 @@
 //! cargo run --release -p fullbloom --example random_filters -- DIALECT damaged [SEED]
 //! ```
 //!
-//! One line for each filter, parts separated by tabs: `fpr` or `bits`; its value; expected keys; bits; probes; keys; other
-//! keys; the filter; our answers to the other keys as zeros and ones. Lists of keys are hex with a comma behind each key.
-//! Of damaged files: the kind of damage; the file; `accepted` or the reason why our strict reader refuses it.
+//! One line for each filter, parts separated by tabs: `fpr` or `bits`; its value; expected keys; bits;
+//! probes; keys; other keys; the filter; our answers to the other keys as zeros and ones. Lists of keys are
+//! hex with a comma behind each key. Of damaged files: the kind of damage; the file; `accepted` or the reason
+//! why our strict reader refuses it.
 
 use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;

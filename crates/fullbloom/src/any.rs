@@ -37,15 +37,13 @@ mod keys;
 mod memory;
 mod native;
 pub(crate) mod plan;
-mod read;
+pub(crate) mod read;
 
 pub use build::{BuildOptions, Builder, GoodKeys, Members};
 pub use convert::{ConvertError, convert};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within};
 pub use read::ReadOptions;
-#[cfg(feature = "std")]
-pub(crate) use read::reads;
 
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
@@ -87,8 +85,8 @@ pub enum ChangeError {
     Locked,
     /// It has exceptions, which are valid only for its current keys.
     Exceptions,
-    /// Filters of this dialect are built from all their keys at once.
-    BuiltAtOnce(Name),
+    /// Filters of this dialect, or of this native kind, are built from all their keys at once.
+    BuiltAtOnce(&'static str),
     /// Filters of this kind do not support it.
     Unsupported(&'static str),
     /// There is not enough memory to grow.
@@ -101,9 +99,7 @@ impl fmt::Display for ChangeError {
             ChangeError::ReadOnly => f.write_str("the filter is read-only: it does not own its bytes"),
             ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
             ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
-            ChangeError::BuiltAtOnce(name) => {
-                write!(f, "a {name} filter is built from all its keys at once and takes no more")
-            }
+            ChangeError::BuiltAtOnce(what) => write!(f, "a {what} filter takes no more keys: {AT_ONCE}"),
             ChangeError::Unsupported(what) => f.write_str(what),
             ChangeError::Size(e) => e.fmt(f),
         }
@@ -112,10 +108,31 @@ impl fmt::Display for ChangeError {
 
 impl core::error::Error for ChangeError {}
 
+/// Why a filter that has been built cannot be changed.
+const AT_ONCE: &str = "it is built from all its keys at once";
+
 impl From<SizeError> for ChangeError {
     fn from(e: SizeError) -> Self {
         ChangeError::Size(e)
     }
+}
+
+/// What the bits of a filter show; see [`AnyFilter::occupancy`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Occupancy {
+    /// Number of set bits.
+    pub set_bits: u64,
+    /// Share of bits set; 0 for an array without bits.
+    pub fill: f64,
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
+    pub estimated_keys: Option<f64>,
+    /// The expected rate.
+    pub expected_fpr: f64,
+}
+
+fn fill(set_bits: u64, bit_len: u64) -> f64 {
+    if bit_len == 0 { 0.0 } else { set_bits as f64 / bit_len as f64 }
 }
 
 impl AnyFilter {
@@ -176,7 +193,8 @@ impl AnyFilter {
         self.key_type
     }
 
-    /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew it.
+    /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew
+    /// it.
     pub fn recorded_key_type(&self) -> Option<KeyType> {
         self.inner.native().and_then(native::Native::key_type)
     }
@@ -187,8 +205,8 @@ impl AnyFilter {
         self.inner.native().map_or(Ok(()), |native| native.require_key_type(given))
     }
 
-    /// Records that keys of this type will be inserted, for programs that insert what they are given. A
-    /// native filter that gets keys of types with different bytes records none.
+    /// Tells the filter the type of the keys inserted next. If keys of types with different bytes are
+    /// inserted, a native filter records no type.
     pub fn note_key_type(&mut self, key_type: KeyType) {
         if let Some(native) = self.inner.native_mut() {
             native.note_key_type(key_type);
@@ -335,13 +353,13 @@ impl AnyFilter {
     ///
     /// # Panics
     /// If the number of places in `removed` is not the number of keys.
-    pub fn remove_batch<'k>(
+    pub fn remove_batch<'k, 'a>(
         &mut self,
         keys: impl Into<AnyKeys<'k>>,
-        removed: &mut [bool],
+        removed: impl Into<Answers<'a>>,
     ) -> Result<u64, ChangeError> {
-        let keys = keys.into();
-        assert_eq!(keys.count(), removed.len(), "one answer for each key");
+        let (keys, removed) = (keys.into(), removed.into());
+        removed.check_len(keys.count());
         self.inner.remove_batch(&keys, removed)
     }
 
@@ -366,6 +384,14 @@ impl AnyFilter {
         self.inner.native().is_some_and(native::Native::is_locked)
     }
 
+    /// Checks that the filter is not [locked](AnyFilter::is_locked), for programs that give no answer then.
+    ///
+    /// # Errors
+    /// [`ChangeError::Locked`].
+    pub fn require_unlocked(&self) -> Result<(), ChangeError> {
+        if self.is_locked() { Err(ChangeError::Locked) } else { Ok(()) }
+    }
+
     /// Gives a keyed filter its secret. Fails when it is the secret of another filter. A filter that is not
     /// locked is unchanged.
     pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
@@ -386,8 +412,9 @@ impl AnyFilter {
     }
 
     /// The bits that a lookup of this key tests, in the order of the probes, as positions in
-    /// [`bits`](AnyFilter::bits): position `p` is bit `p % 8` of byte `p / 8`. `None` where a lookup is not a test
-    /// of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not known.
+    /// [`bits`](AnyFilter::bits): position `p` is bit `p % 8` of byte `p / 8`. `None` where a lookup is not a
+    /// test of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not
+    /// known.
     pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
         self.inner.probes_of(key)
     }
@@ -399,9 +426,18 @@ impl AnyFilter {
 
     /// Share of bits set; 0 for an array without bits.
     pub fn fill(&self) -> f64 {
-        match self.geometry().bit_len {
-            0 => 0.0,
-            bit_len => self.count_ones() as f64 / bit_len as f64,
+        fill(self.count_ones(), self.geometry().bit_len)
+    }
+
+    /// What the bits show: how many are set, the keys and the rate that follow. The set bits are counted once
+    /// for their number and the fill.
+    pub fn occupancy(&self) -> Occupancy {
+        let (set_bits, bit_len) = (self.count_ones(), self.geometry().bit_len);
+        Occupancy {
+            set_bits,
+            fill: fill(set_bits, bit_len),
+            estimated_keys: self.estimated_keys(),
+            expected_fpr: self.expected_fpr(),
         }
     }
 

@@ -175,8 +175,8 @@ impl Prepared<'_> {
         if let Some(directory) = directory.ok().filter(|_| cfg!(unix)) {
             directory.sync_all().map_err(|e| FileError::unflushed(&path, e))?;
         }
-        // The journal of the old file is not needed once the new one is certain to stay. Left behind, it would be
-        // ignored, unless both files are equal.
+        // The journal of the old file is not needed once the new one is certain to stay. Left behind, it
+        // would be ignored, unless both files are equal.
         remove_journal(&claim.target.path).map_err(fail)
     }
 }

@@ -14,6 +14,7 @@ mod traits;
 
 pub use lenient::Lenient;
 pub use part::Part;
+pub(crate) use traits::by_positions;
 pub use traits::{Check, Dialect, Doubt, Format, Insert, Size, Weakness};
 
 use crate::bits::Owned;
@@ -150,8 +151,8 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         self.bits.as_ref()
     }
 
-    /// The bits that a lookup of this key tests, in the order of the probes: position `p` is bit `p % 8` of byte
-    /// `p / 8` of [`bits`](Filter::bits). `None` if lookups of this dialect do not test single bits.
+    /// The bits that a lookup of this key tests, in the order of the probes: position `p` is bit `p % 8` of
+    /// byte `p / 8` of [`bits`](Filter::bits). `None` if lookups of this dialect do not test single bits.
     pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
         let mut positions = Vec::new();
         let visited = self.dialect.visit_probes(self.hash(key), &mut |position| positions.push(position));

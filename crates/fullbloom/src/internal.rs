@@ -1,5 +1,5 @@
-//! What the other crates of this project, and the tests, use of the core: byte readers, walks, replacing files,
-//! journals, slices.
+//! What the other crates of this project, and the tests, use of the core: byte readers, walks, replacing
+//! files, journals, slices.
 //!
 //! Not part of the public interface: anything here may change in any version.
 
@@ -42,7 +42,8 @@ pub mod replace {
 /// The dialect of a file, from its name and bytes.
 #[cfg(feature = "std")]
 pub mod sniff {
-    pub use crate::sniff::{How, candidates, dialect, recognise};
+    pub use crate::any::read::candidates;
+    pub use crate::sniff::{How, dialect, recognise};
 }
 
 /// Cassandra's sizing rules, for planning and judging its filters; the names of its files; the four families

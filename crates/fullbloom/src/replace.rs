@@ -1,5 +1,5 @@
-//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one. The file is
-//! [claimed](crate::claim) from before the old one is read until the new one is in place.
+//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one. The
+//! file is [claimed](crate::claim) from before the old one is read until the new one is in place.
 //!
 //! A crash at any moment leaves the old or the new file, never none:
 //!
@@ -141,8 +141,8 @@ pub fn newest_backup(target: &Path) -> Option<PathBuf> {
     backups.take_while(|name| fs::symlink_metadata(name).is_ok()).last()
 }
 
-/// Puts the newest backup of a file back in its place, by one rename. Returns the backup's name; `None` if there
-/// is no backup. Calls `waiting` once if another process has claimed the file.
+/// Puts the newest backup of a file back in its place, by one rename. Returns the backup's name; `None` if
+/// there is no backup. Calls `waiting` once if another process has claimed the file.
 pub fn restore(target: &Path, waiting: impl FnOnce()) -> Result<Option<PathBuf>, FileError> {
     let _claim = Claim::wait(target, waiting)?;
     let Some(backup) = newest_backup(target) else { return Ok(None) };

@@ -1,6 +1,5 @@
 //! Detects the dialect of a file from its name and its bytes.
 
-use crate::any;
 use crate::dialect::Name;
 use crate::dialect::cassandra::descriptor::Descriptor;
 use crate::dialect::{Cassandra, Dcso, Guava, Guava32, LevelDb, Orc, Poppy, Spark, Spark2, parquet, rocksdb};
@@ -36,7 +35,7 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum How {
-    /// By the magic its bytes begin with.
+    /// By its magic number.
     Magic,
     /// By the version in the name of an sstable's component.
     FileName,
@@ -49,31 +48,12 @@ pub enum How {
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            How::Magic => "by the magic its bytes begin with",
+            How::Magic => "by its magic number",
             How::FileName => "by the sstable version in its name; the bytes do not identify it",
             How::Header => "by a header whose numbers fit the length of the file",
             How::Trailer => "by the trailer of a RocksDB full filter, whose numbers fit its length",
         })
     }
-}
-
-/// The dialects that can decode these bytes strictly. Dialects of raw bits are excluded: they can decode any
-/// bytes.
-///
-/// ```
-/// use fullbloom::{dialect::Name, internal::sniff};
-///
-/// let filter_db = b"\0\0\0\x05\0\0\0\x01\x84\0\x91\x80\x4c\0\x38\x08";
-/// let candidates = sniff::candidates(filter_db);
-/// assert!(candidates.contains(&Name::Cassandra) && candidates.contains(&Name::Cassandra3));
-/// assert!(!candidates.contains(&Name::Libbloom));
-/// ```
-pub fn candidates(bytes: &[u8]) -> Vec<Name> {
-    let fits = |name: &Name| match name {
-        Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
-        name => any::reads(*name, bytes),
-    };
-    Name::ALL.iter().copied().filter(fits).collect()
 }
 
 /// The dialect of these bytes, and how it was detected; see [`dialect`].
@@ -128,7 +108,7 @@ fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
         }),
         Some(name) => Ok(name),
         None => {
-            Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
+            Err(DecodeError::Unknown { what: "cannot detect the dialect from the file name or the bytes" })
         }
     }
 }

@@ -73,7 +73,7 @@ impl KeyType {
     pub fn as_str(self) -> &'static str {
         match self {
             KeyType::Bytes => "bytes",
-            KeyType::Text => "string",
+            KeyType::Text => "text",
             KeyType::Utf16 => "utf16",
             KeyType::Int => "int",
             KeyType::Long => "long",
@@ -132,10 +132,12 @@ impl fmt::Display for KeyType {
     }
 }
 
+/// The names, and `string` for `text`.
 impl FromStr for KeyType {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<KeyType, UnknownName> {
+        let text = if text == "string" { "text" } else { text };
         UnknownName::or_found("key type", text, KeyType::ALL, |key_type| key_type.as_str())
     }
 }

@@ -243,6 +243,7 @@ fn a_plan_has_the_facts_of_the_filter() {
         filter.finish();
         let made = filter.facts().unwrap();
         assert_eq!((planned.bits, planned.dialect), (made.bits, made.dialect), "{dialect}");
+        assert_eq!(planned.takes_keys, made.takes_keys, "{dialect}");
         assert_eq!(planned.encoded_len, filter.encode().unwrap().len() as u64, "{dialect}");
         let ratio = planned.expected_fpr / made.expected_fpr;
         assert!((0.5..2.0).contains(&ratio), "{dialect}: {ratio}");

@@ -84,6 +84,17 @@ fn statuses_and_dialects_have_the_numbers_of_the_header() {
     assert_eq!(dialects[1..], named);
 }
 
+#[test]
+fn dialects_are_described_in_the_header_as_in_the_library() {
+    for name in Name::ALL {
+        let enumerator = name.as_str().replace(['-', '.'], "_").to_uppercase();
+        let about = name.about().replace('–', "-"); // a header in C is ASCII
+        let lines = format!("/* {about} */\n    FULLBLOOM_{enumerator} = ");
+        assert!(HEADER.contains(&lines), "not in the header: {lines}");
+    }
+    assert!(HEADER.is_ascii());
+}
+
 /// `NotFinished` as C writes it.
 fn shout(name: &str) -> String {
     let mut shouted = String::from("FULLBLOOM");
@@ -96,7 +107,8 @@ fn shout(name: &str) -> String {
     shouted
 }
 
-/// Runs if there is a C compiler; fails without one if `FULLBLOOM_REQUIRE_CC` is set. The other tests need none.
+/// Runs if there is a C compiler; fails without one if `FULLBLOOM_REQUIRE_CC` is set. The other tests need
+/// none.
 #[test]
 fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Everything that libbloom 1.6 was recorded to do, through the shared library: parameters, bits, codes and text.
+//! Everything that libbloom 1.6 was recorded to do, through the shared library: parameters, bits, codes and
+//! text.
 #![allow(unsafe_code)]
 
 use crate::library::{self, LIBRARY, Struct, version};

@@ -43,34 +43,41 @@ impl Filter {
         }
     }
 
-    /// Refuses a filter with integers of another type: some keys of the combined filter would not be found.
-    fn require_same_key_type(&self, other: &Filter) -> PyResult<()> {
-        if self.key_type == other.key_type {
+    /// Refuses a filter whose integers have other bytes: some keys of the combined filter would not be found.
+    fn require_same_integers(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
+        let (ours, theirs) = (self.key_type, other.key_type);
+        let dialect = self.held.read(py, |filter| Ok(filter.dialect()))?;
+        let bytes_of_one = |key_type| {
+            let key = integer(1, key_type).ok()?.key(dialect).ok()?;
+            Some(key.as_ref().to_vec())
+        };
+        if ours == theirs || bytes_of_one(ours) == bytes_of_one(theirs) {
             return Ok(());
         }
-        let (ours, theirs) = (self.key_type, other.key_type);
         Err(errors::value(format_args!(
             "filters cannot be merged: key_type is {ours} in one and {theirs} in the other"
         )))
     }
 
     pub(super) fn combined(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<Filter> {
-        self.require_same_key_type(other)?;
+        self.require_same_integers(py, other)?;
         self.held.combined(py, &other.held, how).map(|filter| self.like(filter))
     }
 
     pub(super) fn combine(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<()> {
-        self.require_same_key_type(other)?;
+        self.require_same_integers(py, other)?;
         self.held.combine(py, &other.held, how)
     }
 
     pub(super) fn contains(&self, py: Python<'_>, key: &Key<'_>) -> PyResult<bool> {
         self.require(key.key_type(self.key_type))?;
-        self.held.read(py, |filter| match key {
-            _ if filter.is_locked() => Err(errors::locked()),
-            Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
-            Key::Number(number) => {
-                filter.may_contain_value(integer(*number, self.key_type)?).map_err(errors::key_type)
+        self.held.read(py, |filter| {
+            filter.require_unlocked().map_err(errors::change)?;
+            match key {
+                Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
+                Key::Number(number) => {
+                    filter.may_contain_value(integer(*number, self.key_type)?).map_err(errors::key_type)
+                }
             }
         })
     }

@@ -1,5 +1,5 @@
-//! The public interface of every published library is the one listed in `docs/api/`, so that every change of it shows in
-//! a review. The lists are made from the pages that `cargo doc --workspace --no-deps` writes:
+//! The public interface of every published library is the one listed in `docs/api/`, so that every change of
+//! it shows in a review. The lists are made from the pages that `cargo doc --workspace --no-deps` writes:
 //!
 //!     cargo doc --workspace --no-deps
 //!     cargo test -p fullbloom-testkit --test it public_interface:: -- --ignored

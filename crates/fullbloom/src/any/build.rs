@@ -28,13 +28,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 /// The full filters of RocksDB, which are built from all their keys at once.
-pub(super) fn full_kind(dialect: Name) -> Option<FilterType> {
-    match dialect {
-        Name::RocksDbLegacy => Some(FilterType::Legacy),
-        Name::RocksDb => Some(FilterType::FastLocal),
-        Name::RocksDbRibbon => Some(FilterType::Ribbon),
-        _ => None,
-    }
+fn full_kind(dialect: Name) -> Option<FilterType> {
+    with_dialect!(dialect, D => D::FULL)
 }
 
 /// Whether filters of this dialect are built from all their keys at once, by a [`Builder`], and accept none
@@ -78,17 +73,9 @@ where
     Box::new(Filter { dialect, bits: Memory::Owned(bits) })
 }
 
-pub(super) const BUILT_AT_ONCE: SizeError = SizeError::Unsupported {
-    dialect: "rocksdb",
-    what: "RocksDB's full filters are built from all their keys at once",
-};
-
 /// An empty filter that accepts keys at any time.
 pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>, SizeError> {
-    match full_kind(dialect) {
-        Some(_) => Err(BUILT_AT_ONCE),
-        None => with_dialect!(dialect, D => D::empty(request)),
-    }
+    with_dialect!(dialect, D => D::empty(request))
 }
 
 /// Collects keys, then becomes a filter. It can build filters of any dialect and any native kind.
@@ -196,8 +183,8 @@ impl Builder {
         self
     }
 
-    /// Records that keys of this type follow, for programs that insert what they are given. A native filter
-    /// of keys of types with different bytes records none.
+    /// Tells the filter the type of the keys inserted next. If keys of types with different bytes are
+    /// inserted, a native filter records no type.
     pub fn note_key_type(&mut self, key_type: KeyType) {
         self.noted = match self.noted {
             Noted::Nothing => Noted::One(key_type),

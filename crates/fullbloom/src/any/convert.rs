@@ -261,9 +261,9 @@ mod tests {
     fn everything_else_is_refused_with_a_reason() {
         let mut refused = 0;
         for &from in Name::ALL {
-            let target = match from {
-                Name::Libbloom1 | Name::JavaLsm => Target::Exact { bit_len: 4096, probes: 5 },
-                _ => Target::BitsPerKey(10.0),
+            let target = match from.is_raw() {
+                true => Target::Exact { bit_len: 4096, probes: 5 },
+                false => Target::BitsPerKey(10.0),
             };
             let (bytes, geometry) = match target {
                 Target::Exact { bit_len, probes } => (built(from, target), Some((bit_len, probes))),

@@ -1,9 +1,11 @@
 //! The operations that dispatch by name needs of every dialect.
 
-use super::build::{self, BUILT_AT_ONCE, boxed, full_kind};
+use super::AT_ONCE;
+use super::build::{self, boxed};
 use super::erased::Erased;
 use super::plan::{self, Plan};
 use super::read::{Bytes, ReadOptions, read_dialect, read_native};
+use crate::dialect::rocksdb::{FilterType, Full};
 use crate::dialect::{Native, each_dialect};
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Dialect, Filter, Format, Size};
@@ -13,6 +15,9 @@ use alloc::boxed::Box;
 
 /// A dialect that is selected by name at run time.
 pub(super) trait AtRunTime: Dialect {
+    /// The type of RocksDB's full filters, which are built from all their keys at once.
+    const FULL: Option<FilterType> = None;
+
     /// Reads its bytes.
     fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError>;
 
@@ -29,17 +34,20 @@ pub(super) trait AtRunTime: Dialect {
     }
 }
 
+/// The same for every dialect but the native one.
+macro_rules! read_as {
+    ($D:ty) => {
+        fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+            read_dialect::<$D>(bytes, options, check)
+        }
+    };
+}
+
 /// For each dialect, by how its filters are made.
 macro_rules! at_run_time {
     (sized $D:ty) => {
         impl AtRunTime for $D {
-            fn read(
-                bytes: Bytes,
-                options: &ReadOptions,
-                check: Check,
-            ) -> Result<Box<dyn Erased>, DecodeError> {
-                read_dialect::<$D>(bytes, options, check)
-            }
+            read_as!($D);
 
             fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError> {
                 Filter::<$D>::new(request).map(boxed)
@@ -56,25 +64,20 @@ macro_rules! at_run_time {
     };
     (full $D:ty) => {
         impl AtRunTime for $D {
-            fn read(
-                bytes: Bytes,
-                options: &ReadOptions,
-                check: Check,
-            ) -> Result<Box<dyn Erased>, DecodeError> {
-                read_dialect::<$D>(bytes, options, check)
-            }
+            const FULL: Option<FilterType> = Some(<$D>::KIND);
+
+            read_as!($D);
 
             fn empty(_: &Request) -> Result<Box<dyn Erased>, SizeError> {
-                Err(BUILT_AT_ONCE)
+                Err(SizeError::Unsupported { dialect: Self::NAME.as_str(), what: AT_ONCE })
             }
 
             fn plan(request: &Request) -> Result<Plan, SizeError> {
-                plan::full(Self::NAME, request)
+                plan::full::<$D>(request)
             }
 
             fn planned_len(request: &Request) -> Result<u64, SizeError> {
-                let kind = full_kind(Self::NAME).ok_or(BUILT_AT_ONCE)?;
-                let policy = build::policy(kind, request.expected_keys, request.target)?;
+                let policy = build::policy(<$D>::KIND, request.expected_keys, request.target)?;
                 Ok(plan::content_len(&policy, request.expected_keys))
             }
         }

@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::native::Native;
-use super::{AnyKeys, ChangeError};
+use super::{AT_ONCE, AnyKeys, ChangeError};
 use crate::dialect::{Name, each_dialect};
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
@@ -60,10 +60,11 @@ pub(super) trait Erased: Send + Sync + Any {
     }
 
     fn require_takes_keys(&self) -> Result<(), ChangeError> {
-        Err(ChangeError::BuiltAtOnce(self.name()))
+        Err(ChangeError::BuiltAtOnce(self.name().as_str()))
     }
 
-    /// As `insert_batch`, of one key, and called without asking `require_takes_keys` first: each step shows in the time of one key.
+    /// As `insert_batch`, of one key, and called without `require_takes_keys` before it: each further step is
+    /// measurable for a single key.
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         self.require_takes_keys()?;
         let mut new = [false];
@@ -82,9 +83,9 @@ pub(super) trait Erased: Send + Sync + Any {
         self.insert_batch(keys, None)
     }
 
-    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: &mut [bool]) -> Result<u64, ChangeError> {
+    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: Answers<'_>) -> Result<u64, ChangeError> {
         let _ = (keys, removed);
-        Err(ChangeError::Unsupported("filters of this kind do not support deletion"))
+        Err(ChangeError::Unsupported(NOT_DELETABLE))
     }
 
     fn clear(&mut self) -> Result<(), ChangeError> {
@@ -93,10 +94,7 @@ pub(super) trait Erased: Send + Sync + Any {
 
     fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
         let _ = other;
-        Err(MergeError::Unsupported {
-            dialect: self.name().as_str(),
-            why: "it is built from all its keys at once",
-        })
+        Err(MergeError::Unsupported { dialect: self.name().as_str(), why: AT_ONCE })
     }
 
     fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
@@ -112,6 +110,9 @@ pub(super) fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Res
         theirs: other.name().to_string(),
     })
 }
+
+/// Why a key cannot be removed.
+pub(super) const NOT_DELETABLE: &str = "filters of this kind do not support deletion";
 
 /// Nothing can be merged into a filter that does not own its bytes.
 pub(super) const READ_ONLY: &str = "the filter is read-only: it does not own its bytes";
@@ -259,7 +260,8 @@ macro_rules! erased {
             }
         }
     };
-    // Full filters of RocksDB are sized by their keys and take no more afterwards. Bloom filters can be merged.
+    // Full filters of RocksDB are sized by their keys and take no more afterwards. Bloom filters can be
+    // merged.
     (full $D:ty) => {
         impl Erased for Filter<$D, Memory> {
             common!();

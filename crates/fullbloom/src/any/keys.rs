@@ -150,8 +150,9 @@ impl<H: KeyHasher> Keys<H> for AnyKeys<'_> {
         AnyKeys::count(self)
     }
 
-    /// A call for each chunk of keys: inlined, the eight forms would be in every pipeline of every dialect and CPU. Only
-    /// where hashes are computed in vectors, compiled for the CPU of the pipeline, the common forms are inlined.
+    /// A call for each chunk of keys: inlined, the eight forms would be in every pipeline of every dialect
+    /// and CPU. Only where hashes are computed in vectors, compiled for the CPU of the pipeline, the common
+    /// forms are inlined.
     #[inline(always)]
     fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], wide: bool) {
         match &self.form {

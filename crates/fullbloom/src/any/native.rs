@@ -1,8 +1,8 @@
 //! The native kinds behind an [`AnyFilter`](super::AnyFilter).
 
-use super::erased::{Erased, READ_ONLY, of_one_type};
+use super::erased::{Erased, NOT_DELETABLE, READ_ONLY, of_one_type};
 use super::memory::Keeper;
-use super::{AnyFilter, AnyKeys, ChangeError};
+use super::{AT_ONCE, AnyFilter, AnyKeys, ChangeError};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::Part;
@@ -26,7 +26,8 @@ pub(super) enum Native {
 /// A filter over bytes that are kept alive with it.
 pub(super) struct Kept {
     pub(super) stored: StoredFilter<Part<Keeper>>,
-    /// The chunks that have not been compared with their checksums; `None` if all were when the file was read.
+    /// The chunks that have not been compared with their checksums; `None` if all were when the file was
+    /// read.
     pub(super) unchecked: Option<Chunks>,
 }
 
@@ -57,14 +58,16 @@ impl Native {
         stored!(self, stored => stored.stores_secret())
     }
 
-    /// Checks all bytes against their checksums, unless that was done when they were read.
+    /// Checks all bytes against their checksums that have not been checked before.
     pub(super) fn verify(&self) -> Result<(), DecodeError> {
-        match self {
-            Native::Kept(Kept { stored, unchecked: Some(_) }) => match stored.storage() {
-                Some(part) => crate::native::verify(part.storage().as_ref()),
-                None => Ok(()),
-            },
-            _ => Ok(()),
+        let Native::Kept(Kept { stored, unchecked: Some(chunks) }) = self else { return Ok(()) };
+        // A dynamic filter that has copied its lines checked all of them before.
+        let Some(part) = stored.storage() else { return Ok(()) };
+        let file = part.storage().as_ref();
+        match stored {
+            StoredFilter::Fast(_) | StoredFilter::Compact(_) => chunks.check_all(file),
+            // Its lines must also be consistent with each other.
+            StoredFilter::Dynamic(_) => crate::native::verify(file),
         }
     }
 
@@ -179,10 +182,8 @@ impl Native {
     }
 }
 
-/// Why a key cannot be removed.
-const NOT_DELETABLE: &str = "filters of this kind do not support deletion";
 /// Why a compact filter does not change.
-const BUILT_AT_ONCE: &str = "a compact filter is built from all its keys at once and takes no more";
+const BUILT_AT_ONCE: ChangeError = ChangeError::BuiltAtOnce(Kind::Compact.as_str());
 
 /// The error for filters that cannot be merged or intersected.
 fn unsupported(why: &'static str) -> MergeError {
@@ -303,7 +304,7 @@ impl Erased for Native {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
-            Native::Owned(StoredFilter::Compact(_)) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
+            Native::Owned(StoredFilter::Compact(_)) => Err(BUILT_AT_ONCE),
             Native::Owned(StoredFilter::Fast(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
             Native::Owned(_) => Ok(()),
         }
@@ -319,7 +320,7 @@ impl Erased for Native {
             (StoredFilter::Dynamic(filter), None) => {
                 filter.insert_batch(keys)?;
             }
-            (StoredFilter::Compact(_), _) => return Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
+            (StoredFilter::Compact(_), _) => return Err(BUILT_AT_ONCE),
         }
         Ok(())
     }
@@ -327,7 +328,7 @@ impl Erased for Native {
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         match self.changeable()? {
             StoredFilter::Fast(filter) => Ok(filter.insert(key)),
-            StoredFilter::Compact(_) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
+            StoredFilter::Compact(_) => Err(BUILT_AT_ONCE),
             StoredFilter::Dynamic(filter) => Ok(filter.insert(key)?),
         }
     }
@@ -341,7 +342,7 @@ impl Erased for Native {
         self.insert_batch(keys, None)
     }
 
-    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: &mut [bool]) -> Result<u64, ChangeError> {
+    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: Answers<'_>) -> Result<u64, ChangeError> {
         match self.changeable()? {
             StoredFilter::Dynamic(filter) => {
                 filter.remove_batch(keys, removed).map_err(|_| ChangeError::Unsupported(NOT_DELETABLE))
@@ -353,7 +354,7 @@ impl Erased for Native {
     fn clear(&mut self) -> Result<(), ChangeError> {
         match self.changeable()? {
             StoredFilter::Fast(filter) => filter.clear(),
-            StoredFilter::Compact(_) => return Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
+            StoredFilter::Compact(_) => return Err(BUILT_AT_ONCE),
             StoredFilter::Dynamic(filter) => filter.clear()?,
         }
         Ok(())
@@ -364,7 +365,7 @@ impl Erased for Native {
         stored!(theirs, theirs => match (ours, theirs) {
             (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.merge(theirs),
             (StoredFilter::Dynamic(ours), StoredFilter::Dynamic(theirs)) => ours.merge(theirs),
-            _ => Err(unsupported("a compact filter is built from all its keys at once")),
+            _ => Err(MergeError::Unsupported { dialect: Kind::Compact.as_str(), why: AT_ONCE }),
         })
     }
 

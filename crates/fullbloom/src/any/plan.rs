@@ -1,11 +1,11 @@
 //! The plan for a request in each dialect.
 
-use super::build::{full_kind, policy};
+use super::build::policy;
 use super::dispatch::AtRunTime;
-use crate::dialect::rocksdb::{FilterType, Policy};
+use crate::dialect::rocksdb::{FilterType, Full, Policy};
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, with_dialect};
 use crate::error::SizeError;
-use crate::filter::{Format, Size, Weakness};
+use crate::filter::{Dialect, Format, Size, Weakness};
 use crate::native::Sizing;
 use crate::sizing::{Geometry, Request, Target};
 
@@ -59,17 +59,16 @@ pub(super) fn sized<D: Size + Format>(request: &Request) -> Result<Plan, SizeErr
 }
 
 /// The same for RocksDB's full filters.
-pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
+pub(super) fn full<D: Full>(request: &Request) -> Result<Plan, SizeError> {
     let keys = request.expected_keys;
-    let kind = full_kind(dialect).unwrap_or(FilterType::FastLocal);
-    match (request.target, kind) {
+    match (request.target, D::KIND) {
         (Target::Exact { .. }, FilterType::Legacy) => return sized::<RocksDbLegacy>(request),
         (Target::Exact { .. }, FilterType::FastLocal) => return sized::<RocksDb>(request),
         _ => {}
     }
-    let policy = policy(kind, keys, request.target)?;
+    let policy = policy(D::KIND, keys, request.target)?;
     Ok(Plan {
-        dialect,
+        dialect: D::NAME,
         geometry: policy.geometry(keys),
         encoded_len: content_len(&policy, keys),
         expected_fpr: policy.fpr_with(keys),
@@ -128,18 +127,10 @@ pub fn target_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Ta
     let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
     let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
     match finer.or((whole > 0).then_some(whole)) {
-        Some(most) if more_can_be_worse(dialect) => best_up_to(dialect, most, request),
+        Some(most) if with_dialect!(dialect, D => D::MORE_CAN_BE_WORSE) => best_up_to(dialect, most, request),
         Some(thousandths) => Ok(request(thousandths).target),
         None => Err(refusal),
     }
-}
-
-/// RocksDB's filters stop growing at some size, but their number of probes follows the requested bits per
-/// key. The positions of Guava's old strategy and of Spark's first version stop at 2^31, so that further bits
-/// only add probes.
-fn more_can_be_worse(dialect: Name) -> bool {
-    use Name::{Guava32, RocksDb, RocksDbLegacy, RocksDbRibbon, Spark};
-    matches!(dialect, RocksDb | RocksDbLegacy | RocksDbRibbon | Guava32 | Spark)
 }
 
 /// The target with the lowest rate among those with at most this many thousandths of a bit per key.

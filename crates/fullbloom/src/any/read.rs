@@ -1,4 +1,6 @@
-//! Run-time filters from bytes and files: detected once, decoded once, checksummed once.
+//! Run-time filters from bytes and files. The dialect is detected once and the bytes are decoded once. Chunks
+//! of a mapped native file are compared with their checksums when the file is read or when they are verified,
+//! each once; only a dynamic filter is verified as a whole.
 
 use super::AnyFilter;
 use super::dispatch::AtRunTime;
@@ -16,6 +18,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 #[cfg(feature = "std")]
 use {
+    crate::dialect::parquet,
     crate::error::FileError,
     crate::file,
     crate::native::{Journal, read_with_journal},
@@ -165,6 +168,7 @@ impl AnyFilter {
     /// Inserts the keys of the journal that was found beside the filter's file, if there is one; see
     /// [`read_with_journal`]. A filter over mapped bytes is checked and copied for that, but stays read only.
     /// [`load`](AnyFilter::load) and [`open`](AnyFilter::open) do this themselves.
+    #[doc(hidden)]
     #[cfg(feature = "std")]
     pub fn replay(mut self, journal: Option<&Journal>) -> Result<AnyFilter, DecodeError> {
         let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Ok(self) };
@@ -262,11 +266,23 @@ pub(super) fn constant(name: Name, answer: bool) -> Box<dyn Erased> {
     Box::new(Constant { name, answer, bytes })
 }
 
-/// Whether these bytes can be decoded as this dialect.
+/// The dialects that can decode these bytes strictly. Dialects of raw bits are excluded: they can decode any
+/// bytes.
+///
+/// ```
+/// use fullbloom::{dialect::Name, internal::sniff};
+///
+/// let filter_db = b"\0\0\0\x05\0\0\0\x01\x84\0\x91\x80\x4c\0\x38\x08";
+/// let candidates = sniff::candidates(filter_db);
+/// assert!(candidates.contains(&Name::Cassandra) && candidates.contains(&Name::Cassandra3));
+/// assert!(!candidates.contains(&Name::Libbloom));
+/// ```
 #[cfg(feature = "std")]
-pub(crate) fn reads(dialect: Name, bytes: &[u8]) -> bool {
-    match dialect {
+pub fn candidates(bytes: &[u8]) -> Vec<Name> {
+    let fits = |name: &Name| match name {
+        Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
         Name::Native => StoredFilter::view(bytes).is_ok(),
-        other => with_dialect!(other, D => D::decode(bytes, Check::Front).is_ok()),
-    }
+        name => with_dialect!(name, D => D::decode(bytes, Check::Front).is_ok()),
+    };
+    Name::ALL.iter().copied().filter(fits).collect()
 }

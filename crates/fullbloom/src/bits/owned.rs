@@ -106,7 +106,8 @@ impl Owned {
         Some(Owned { start, len: size, memory: Memory::Mapped(map) })
     }
 
-    /// This part of the array. Bytes outside it become inaccessible, and stay in memory until the part is dropped.
+    /// This part of the array. Bytes outside it become inaccessible, and stay in memory until the part is
+    /// dropped.
     ///
     /// # Panics
     /// If the range is not inside the array.

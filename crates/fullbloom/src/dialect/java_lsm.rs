@@ -29,6 +29,7 @@
 
 use super::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View, Weakness};
 use crate::hash::{java_string_hash, utf16_units};
 use crate::keys::KeyHasher;
@@ -132,15 +133,7 @@ impl Dialect for JavaLsm {
             .all(|at| bits.get((at >> 3) as usize).is_some_and(|byte| byte >> (at & 7) & 1 == 1))
     }
 
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: i32) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: i32, visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!(all but test);
 
     fn weakness(&self) -> Option<Weakness> {
         let why = "sequential keys (key1, key2, …) are not spread evenly: the rate may be 12 times the expected one";
@@ -188,6 +181,8 @@ impl Size for JavaLsm {
 }
 
 impl Format for JavaLsm {
+    const RAW: bool = true;
+
     fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
             what: "java-lsm-tree stores only bits: the numbers of bits and probes must be given",

@@ -27,6 +27,7 @@
 
 use super::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{murmur3_64_orc, wang64_orc};
 use crate::keys::KeyHasher;
@@ -186,20 +187,7 @@ impl Dialect for Orc {
         Geometry::whole(self.bit_len.divisor().into(), self.probes)
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: u64) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: u64) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 
     fn fpr_with(&self, keys: f64) -> f64 {
         let spread = modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes);

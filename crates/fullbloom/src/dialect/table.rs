@@ -1,12 +1,13 @@
-//! The table of dialects: the one place that lists them. Names, numbers, parsing, help and the dispatch at run time
-//! follow from it.
+//! The table of dialects: the one place that lists them. Names, numbers, parsing, help and the dispatch at
+//! run time follow from it.
 
 use crate::error::UnknownName;
+use crate::filter::Format;
 use core::fmt;
 use core::str::FromStr;
 
-/// `Variant: number, made, "name", "description";` for each dialect. The type is `crate::dialect::Variant`. The
-/// number is the one in `fullbloom.h`; it never changes. `made` says how its filters are made:
+/// `Variant: number, made, "name", "description";` for each dialect. The type is `crate::dialect::Variant`.
+/// The number is the one in `fullbloom.h`; it never changes. `made` says how its filters are made:
 ///
 /// | word | filters |
 /// |---|---|
@@ -39,7 +40,8 @@ macro_rules! dialects {
                 }
             }
 
-            /// The number of the dialect, for interfaces that have no names. It never changes; 0 is not a dialect.
+            /// The number of the dialect, for interfaces that have no names. It never changes; 0 is not a
+            /// dialect.
             pub const fn number(self) -> u16 {
                 match self {
                     $(Name::$Variant => $number,)*
@@ -101,6 +103,14 @@ dialects! { ($)
     Native: 1, native, "native", "fullbloom's own, .bloom file";
 }
 pub(crate) use {each_dialect, with_dialect};
+
+impl Name {
+    /// Whether the bytes of its filters are only bits: they are read with the numbers of bits and probes that
+    /// the filter was built with.
+    pub const fn is_raw(self) -> bool {
+        with_dialect!(self, D => D::RAW)
+    }
+}
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

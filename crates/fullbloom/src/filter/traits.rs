@@ -22,6 +22,11 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     /// The dialect's name.
     const NAME: Name;
 
+    /// Whether a filter of more bits per key can have a higher rate: its array stops growing at some size, but
+    /// its probes do not.
+    #[doc(hidden)]
+    const MORE_CAN_BE_WORSE: bool = false;
+
     /// The hash of a key, computed once. It is enough to look the key up in every filter of this dialect.
     type Hash: Copy + Default + Send + Sync;
 
@@ -100,6 +105,31 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     }
 }
 
+/// The lookups of a dialect whose method `positions` gives the bits of a hash, as positions in one array. For
+/// `impl Dialect`.
+macro_rules! by_positions {
+    () => {
+        #[inline(always)]
+        fn test(&self, bits: &[u8], hash: Self::Hash) -> bool {
+            $crate::probe::all_set(bits, self.positions(hash))
+        }
+
+        by_positions!(all but test);
+    };
+    (all but test) => {
+        #[inline(always)]
+        fn prefetch(&self, bits: &[u8], hash: Self::Hash) {
+            $crate::probe::prefetch_all(bits, self.positions(hash));
+        }
+
+        fn visit_probes(&self, hash: Self::Hash, visit: &mut dyn FnMut(u64)) -> bool {
+            self.positions(hash).for_each(visit);
+            true
+        }
+    };
+}
+pub(crate) use by_positions;
+
 /// A dialect whose filters accept keys one by one, in any order.
 pub trait Insert: Dialect {
     /// Sets the bits of this hash. Returns true if at least one was clear.
@@ -164,6 +194,10 @@ pub enum Check {
 
 /// A dialect whose bytes contain everything that lookups need.
 pub trait Format: Dialect {
+    /// Whether the bytes are only the array: they are read with the numbers of bits and probes, by
+    /// [`decode_exact`](Format::decode_exact).
+    const RAW: bool = false;
+
     /// Decodes and checks everything but the bits, and the bits too if `check` says so. Returns the dialect,
     /// and the range of the array in `bytes`.
     ///
@@ -240,6 +274,14 @@ pub struct Weakness {
     pub why: &'static str,
     /// True: with all keys. False: only with some keys.
     pub with_all_keys: bool,
+}
+
+impl Weakness {
+    /// That of an array with bits beyond the range of its positions, if it has a limit.
+    pub(crate) fn beyond(range: Option<u64>, bit_len: u64) -> Option<Weakness> {
+        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
+        range.filter(|range| bit_len > *range).map(|_| Weakness { why, with_all_keys: true })
+    }
 }
 
 impl fmt::Display for Weakness {

@@ -55,7 +55,8 @@ impl Fold64 {
     pub fn hash(&self, key: &[u8]) -> u64 {
         let len = key.len();
         let w = self.b ^ (len as u64).wrapping_mul(LENGTH_STEP);
-        // Halved at 16: two comparisons for every length, and a caller that knows an upper bound of 32 has no call left.
+        // Halved at 16: two comparisons for every length, and a caller that knows an upper bound of 32 has no
+        // call left.
         if len > 16 {
             if len > 32 { self.long(key, w) } else { self.last_32(key, 0, w) }
         } else if len > 8 {

@@ -302,8 +302,8 @@ impl Insert for Native {
         self.head.estimated = false;
     }
 
-    /// The number of keys that the two share is unknown: the count becomes an estimate, unless one of them has no bit
-    /// that the other has not.
+    /// The number of keys that the two share is unknown: the count becomes an estimate, unless one of them
+    /// has no bit that the other has not.
     fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let (our_keys, their_keys) = (self.head.keys, other.head.keys);
         let (our_ones, their_ones) = (self.count_ones(ours), self.count_ones(theirs));

@@ -72,8 +72,8 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         self.dialect.head.estimated
     }
 
-    /// Whether it holds more keys than it was sized for; if their number is an estimate, surely more. The rate is then above the planned one, and rises
-    /// further.
+    /// Whether it holds more keys than it was sized for. An estimated number counts only if it is over by
+    /// more than three standard deviations. The rate is then above the planned one.
     pub fn is_overfull(&self) -> bool {
         self.dialect.head.is_overfull()
     }

@@ -13,8 +13,8 @@ use core::fmt;
 /// further line costs about half of the speed.
 const WORTH_FEWER_LINES: f64 = 1.15;
 
-/// Layouts with more lines are not computed if even the textbook filter would save less than this share of the
-/// bits.
+/// Layouts with more lines are not computed if even the textbook filter would save less than this share of
+/// the bits.
 const WORTH_A_LOOK: f64 = 0.06;
 
 /// The largest array, in bits: 32 TiB.
@@ -23,8 +23,8 @@ pub(super) const MAX_BITS: u64 = 1 << 48;
 /// The maximum bits per key; more than twice what the smallest reachable rate needs.
 const MAX_BITS_PER_KEY: f64 = 512.0;
 
-/// How many times the rate of the best layout one with fewer lines may have, for a given size. It matters above 24
-/// bits per key, where 15 % of the bits are worth more than this.
+/// How many times the rate of the best layout one with fewer lines may have, for a given size. It matters
+/// above 24 bits per key, where 15 % of the bits are worth more than this.
 const MOST_RATE_FOR_FEWER_LINES: f64 = 5.0;
 
 /// The maximum bits per key where memory is the only limit.
@@ -94,9 +94,9 @@ pub enum Prefer {
 impl Sizing {
     /// The layout and size for a request.
     ///
-    /// The fewest lines per key that need at most 15 % more bits than the best layout: few lines are fast, many
-    /// waste less space at low rates. Where the size is given, their rate is also at most five times the best.
-    /// [`prefer`](Sizing::prefer) decides otherwise.
+    /// The fewest lines per key that need at most 15 % more bits than the best layout: few lines are fast,
+    /// many waste less space at low rates. Where the size is given, their rate is also at most five times the
+    /// best. [`prefer`](Sizing::prefer) decides otherwise.
     pub fn new(request: &Request) -> Result<Sizing, SizeError> {
         let keys = request.expected_keys;
         match request.target {
@@ -182,8 +182,8 @@ impl Sizing {
         Err(SizeError::OverBudget { bytes })
     }
 
-    /// The fewest lines that are nearly as small as the best; `saved` gives the share of the bits. `possible` is
-    /// what even the textbook filter would save; where that is too little, nothing further is computed.
+    /// The fewest lines that are nearly as small as the best; `saved` gives the share of the bits. `possible`
+    /// is what even the textbook filter would save; where that is too little, nothing further is computed.
     fn choose(
         keys: u64,
         candidate: impl Fn(u32) -> Option<Candidate>,
@@ -209,8 +209,8 @@ impl Sizing {
         Some(Sizing::chosen(keys, chosen, considered))
     }
 
-    /// The plan with another of the layouts that were considered: the one with the fewest lines, or the one that
-    /// makes the most of its bits. To be called before [`foldable`](Sizing::foldable).
+    /// The plan with another of the layouts that were considered: the one with the fewest lines, or the one
+    /// that makes the most of its bits. To be called before [`foldable`](Sizing::foldable).
     ///
     /// ```
     /// use fullbloom::native::{Prefer, Sizing};

@@ -3,14 +3,10 @@
 use super::chunks::Chunks;
 use super::dialect::{Head, Native};
 use super::format::{Decoded, DecodedKind, Encoder, decode};
-#[cfg(feature = "std")]
-use super::hashing::Hasher;
 use super::{CompactFilter, DynamicFilter, Hashing, Kind, NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
-#[cfg(feature = "std")]
-use crate::keys::Keys;
 use crate::wire::{Output, Stop};
 use core::ops::Range;
 #[cfg(feature = "std")]
@@ -57,31 +53,6 @@ impl<'a> StoredFilter<&'a [u8]> {
 }
 
 impl StoredFilter {
-    /// Adds many keys. Returns how many were new. A filter with expiry by age inserts them at the latest time
-    /// set.
-    ///
-    /// # Errors
-    /// When there is not enough memory to grow; some of the keys have then been inserted. And for a compact filter,
-    /// which takes no more keys.
-    ///
-    /// # Panics
-    /// If the filter is locked or has exceptions.
-    #[cfg(feature = "std")]
-    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
-        match self {
-            StoredFilter::Fast(filter) => {
-                let before = filter.keys();
-                filter.insert_batch(keys);
-                Ok(filter.keys() - before)
-            }
-            StoredFilter::Compact(_) => {
-                let what = "a compact filter is built from all its keys at once and takes no more";
-                Err(SizeError::Unsupported { dialect: "native", what })
-            }
-            StoredFilter::Dynamic(filter) => filter.insert_batch(keys),
-        }
-    }
-
     /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         match self {
@@ -106,7 +77,8 @@ impl StoredFilter {
         Ok(stored.map(|()| file.part(bits)))
     }
 
-    /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted afterwards.
+    /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted
+    /// afterwards.
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
@@ -137,8 +109,8 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 }
 
 impl<S> StoredFilter<S> {
-    /// Reads the front of a `.bloom` file, and checks the rest or returns its chunks, depending on `check`; `bits`
-    /// creates the storage for a range of the file.
+    /// Reads the front of a `.bloom` file, and checks the rest or returns its chunks, depending on `check`;
+    /// `bits` creates the storage for a range of the file.
     pub(crate) fn read(
         file: &[u8],
         check: Check,

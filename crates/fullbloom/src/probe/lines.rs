@@ -8,16 +8,16 @@
 //!   bits in the key's first line: x0 and x1; in its second: x2 and x3; in its third: x3 and x4; in its fourth: x4 and x5
 //! ```
 //!
-//! A line is 64 bytes, sixteen little-endian words of 32 bits. Words `j` and `j + 8` are lane `j`. A key sets at
-//! most one bit in each of the eight lanes. Two numbers `a` and `b` choose them: byte `j` of `(a rotated by 32) ^ b`
-//! belongs to lane `j`. Its top bit chooses the word and its low five bits the bit, counted from the top. A key uses
-//! a cyclic run of `probes` lanes. Bits 29 to 31 of `b` choose the first one.
+//! A line is 64 bytes, sixteen little-endian words of 32 bits. Words `j` and `j + 8` are lane `j`. A key sets
+//! at most one bit in each of the eight lanes. Two numbers `a` and `b` choose them: byte `j` of `(a rotated
+//! by 32) ^ b` belongs to lane `j`. Its top bit chooses the word and its low five bits the bit, counted from
+//! the top. A key uses a cyclic run of `probes` lanes. Bits 29 to 31 of `b` choose the first one.
 //!
-//! So the eight lanes of one half of the line are one vector of 256 bits. A lookup selects between two such vectors
-//! and shifts once.
+//! So the eight lanes of one half of the line are one vector of 256 bits. A lookup selects between two such
+//! vectors and shifts once.
 //!
-//! Every step from `h` to the `x` is a bijection, so no entropy is lost. Only the block depends on the number of
-//! blocks: halving that number merges neighbouring blocks (`block / 2`) and changes no bit in them.
+//! Every step from `h` to the `x` is a bijection, so no entropy is lost. Only the block depends on the number
+//! of blocks: halving that number merges neighbouring blocks (`block / 2`) and changes no bit in them.
 
 use crate::sizing::Layout;
 

@@ -12,7 +12,8 @@ pub(crate) mod rate;
 pub(crate) use bits_per_key::MillibitsPerKey;
 pub use lines::Layout;
 pub(crate) use rate::{
-    blocked_fpr, classic_bits, collision_fpr, combine, modulo_fill, modulo_fpr, split_block_fpr, stepped_fpr,
+    blocked_fpr, classic_bits, collision_fpr, combine, estimated_keys_within, modulo_fill, modulo_fpr,
+    split_block_fpr, stepped_fpr,
 };
 pub use rate::{classic_fpr, estimated_keys};
 

@@ -184,6 +184,18 @@ pub fn estimated_keys(set_bits: u64, bit_len: u64, probes: u32) -> Option<f64> {
     Some(-m / f64::from(probes) * (-(set_bits as f64) / m).ln_1p())
 }
 
+/// The same for positions that have a limit, from the bits below it. `set_bits(n)` counts the set bits among
+/// the first `n`.
+pub(crate) fn estimated_keys_within(
+    range: Option<u64>,
+    bit_len: u64,
+    probes: u32,
+    set_bits: impl Fn(u64) -> u64,
+) -> Option<f64> {
+    let reached = range.unwrap_or(bit_len).min(bit_len);
+    estimated_keys(set_bits(reached), reached, probes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

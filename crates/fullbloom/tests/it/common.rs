@@ -19,12 +19,19 @@ pub fn options(name: Name, geometry: Option<(u64, u32)>) -> ReadOptions {
     }
 }
 
-/// A small file of the dialect, for damaging. LevelDB measures its rate with 64 lookups per bit, so few bits
-/// are quick.
-pub fn seed_file(name: Name, keys: &[&[u8]]) -> Vec<u8> {
+/// A small file of the dialect for damaging, and the geometry that it is read with. LevelDB measures its rate
+/// with 64 lookups per bit, so few bits are quick.
+pub fn seed_file(name: Name, keys: &[&[u8]]) -> (Vec<u8>, Option<(u64, u32)>) {
     let requests = [(100, Target::Fpr(0.3)), (1000, Target::Fpr(0.3)), (1000, Target::BitsPerKey(10.0))];
     let made = |(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }).ok();
     let mut builder = requests.into_iter().find_map(made).unwrap();
     builder.insert_batch(keys);
-    builder.finish().unwrap().encode()
+    let filter = builder.finish().unwrap();
+    (filter.encode(), raw_geometry(&filter))
+}
+
+/// Bits and probes of a filter whose format has no header: it is read with the numbers that it was built
+/// with.
+pub fn raw_geometry(filter: &AnyFilter) -> Option<(u64, u32)> {
+    filter.dialect().is_raw().then(|| (filter.geometry().bit_len, filter.geometry().probes))
 }

@@ -1,68 +1,41 @@
 //! libbloom's save file and 1.6's raw bits, damaged or with false numbers: whatever the header says, nothing
 //! outside the bytes is read.
 
+use crate::corrupt_formats::small;
 use fullbloom::dialect::{Libbloom, Libbloom1};
 use fullbloom::filter::Format;
 use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
-use fullbloom_testkit::damage::{self, byte_changes, patched, prefixes};
-use fullbloom_testkit::naive::{Family, Naive};
+use fullbloom_testkit::damage::{self, patched, prefixes};
 use fullbloom_testkit::vectors;
 
-const KEYS: [&[u8]; 4] = [b"", b"a", b"key1", b"hello"];
 const HEADER: usize = 75;
 
 /// A file written by libbloom: 1442 bits, two probes.
-fn small() -> Vec<u8> {
+fn written() -> Vec<u8> {
     vectors::bytes("libbloom/v2_e.bloom")
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-/// Valid means: magic, struct size 64, major 2, ready, bits if there are probes, room for them in the bytes,
-/// and exactly the existing bytes. All other header fields may have any value.
-fn judge(bytes: &[u8]) {
-    let ((view, copy), peak) =
-        peak_of(|| (Filter::<Libbloom>::view(bytes), Filter::<Libbloom>::decode(bytes)));
-    assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
-    let sound = bytes.len() >= HEADER && {
-        let (bits, array, probes) = (u64_at(bytes, 19), u64_at(bytes, 27), bytes[35]);
-        bytes.starts_with(b"libbloom2\x40\x00")
-            && bytes[51] != 0
-            && bytes[52] == 2
-            && (bits > 0 || probes == 0)
-            && u128::from(bits) <= u128::from(array) * 8
-            && (bytes.len() - HEADER) as u64 == array
-    };
-    assert_eq!(view.is_ok(), sound, "{:x?}", &bytes[..bytes.len().min(HEADER)]);
-    assert_eq!(copy.is_ok(), sound);
-    let (Ok(view), Ok(copy)) = (view, copy) else { return };
-    let (bits, probes) = (u64_at(bytes, 19) as usize, u32::from(bytes[35]));
-    let oracle = Naive::from_array(Family::Libbloom, bits, probes, &bytes[HEADER..]);
-    for key in KEYS {
-        assert_eq!(view.may_contain(key), oracle.may_contain(key), "{:x?}", &bytes[..HEADER]);
-        assert_eq!(copy.may_contain(key), oracle.may_contain(key), "{:x?}", &bytes[..HEADER]);
-    }
-    // Numbers that are inconsistent are reported as doubtful: nothing else detects a flipped bit in them.
-    let same_numbers = bytes[11..15] == small()[11..15] && bytes[19..36] == small()[19..36];
-    let same_rate = bytes[43..51] == small()[43..51];
-    if same_numbers && same_rate {
-        assert_eq!(view.dialect().doubt(), None);
-    } else if same_rate {
-        assert!(view.dialect().doubt().is_some(), "{:x?}", &bytes[..HEADER]);
-    }
-}
-
+/// Numbers that are inconsistent are reported as doubtful: nothing else detects a flipped bit in them.
 #[test]
-fn every_cut_change_and_extension_is_refused_or_answered_by_the_rules() {
-    damage::every_form(&small(), 0..HEADER, 0, judge);
+fn changed_numbers_are_doubted() {
+    let good = written();
+    let mut doubted = 0;
+    damage::every_form(&good, 0..HEADER, 0, |bytes| {
+        let Ok(view) = Filter::<Libbloom>::view(bytes) else { return };
+        let same_numbers = bytes[11..15] == good[11..15] && bytes[19..36] == good[19..36];
+        let same_rate = bytes[43..51] == good[43..51];
+        if same_rate {
+            assert_eq!(view.dialect().doubt().is_none(), same_numbers, "{:x?}", &bytes[..HEADER]);
+            doubted += u32::from(!same_numbers);
+        }
+    });
+    assert!(doubted > 500, "{doubted}");
 }
 
 #[test]
 fn lengths_that_lie_are_refused_without_memory_for_them() {
-    let file = small();
+    let file = written();
     let decode = |bytes: &[u8]| {
         let (error, peak) = peak_of(|| Filter::<Libbloom>::decode(bytes).map(drop).unwrap_err());
         assert_eq!(peak, 0, "{error:?}");
@@ -87,7 +60,7 @@ fn lengths_that_lie_are_refused_without_memory_for_them() {
 
 #[test]
 fn other_magics_sizes_and_versions_are_refused_where_they_stand() {
-    let file = small();
+    let file = written();
     let decode = |bytes: &[u8]| Filter::<Libbloom>::view(bytes).map(drop).unwrap_err();
     for at in 0..9 {
         let changed = patched(&file, at, &[file[at] ^ 0x20]);
@@ -107,7 +80,7 @@ fn other_magics_sizes_and_versions_are_refused_where_they_stand() {
 /// A NaN rate makes the stored rate unequal to itself; this must not break anything.
 #[test]
 fn a_rate_that_is_nan_is_doubted_and_never_merged() {
-    let changed = patched(&small(), 43, &f64::NAN.to_le_bytes());
+    let changed = patched(&written(), 43, &f64::NAN.to_le_bytes());
     let mut filter = Filter::<Libbloom>::decode(&changed).unwrap();
     assert!(filter.dialect().doubt().is_some());
     let other = Filter::<Libbloom>::view(&changed).unwrap();
@@ -117,10 +90,7 @@ fn a_rate_that_is_nan_is_doubted_and_never_merged() {
 
 #[test]
 fn raw_bits_of_1_6_must_have_exactly_the_length_that_is_given() {
-    let mut filter = Filter::<Libbloom1>::with_fpr(1000, 0.5).unwrap();
-    filter.extend(KEYS);
-    let (bytes, bits, probes) = (filter.encode(), 1442, 2);
-    assert_eq!((filter.geometry().bit_len, filter.geometry().probes), (bits, probes));
+    let (bytes, bits, probes) = (small::<Libbloom1>(1000, 0.5), 1442, 2);
     let view = |bytes: &[u8], bits, probes| Filter::<Libbloom1>::view_exact(bytes, bits, probes).map(drop);
     assert_eq!(view(&bytes, bits, probes), Ok(()));
     for cut in prefixes(&bytes) {
@@ -131,11 +101,5 @@ fn raw_bits_of_1_6_must_have_exactly_the_length_that_is_given() {
     assert_eq!(view(&longer, bits, probes), Err(DecodeError::Trailing { at: 181, extra: 1 }));
     for bits in [0, 1 << 31, 1 << 32, u64::MAX] {
         assert!(matches!(view(&bytes, bits, probes), Err(DecodeError::Geometry(_))), "{bits}");
-    }
-    assert!(matches!(Filter::<Libbloom1>::view(&bytes), Err(DecodeError::Unknown { .. })));
-    for (_, changed) in byte_changes(&bytes, 0..0) {
-        let oracle = Naive::from_array(Family::Libbloom1, 1442, 2, &changed);
-        let view = Filter::<Libbloom1>::view_exact(&changed, bits, probes).unwrap();
-        assert!(KEYS.iter().all(|key| view.may_contain(key) == oracle.may_contain(key)));
     }
 }

@@ -8,6 +8,7 @@ mod common;
 mod corrupt_any;
 mod corrupt_cassandra;
 mod corrupt_cassandra_0x;
+mod corrupt_formats;
 mod corrupt_javalsm;
 mod corrupt_leveldb;
 mod corrupt_libbloom;

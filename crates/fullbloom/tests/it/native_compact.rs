@@ -1,5 +1,5 @@
-//! The kind `compact`: no key is lost, the rate is the planned one, the bytes depend on the set of keys only, and the
-//! file is that of the second implementation.
+//! The kind `compact`: no key is lost, the rate is the planned one, the bytes depend on the set of keys only,
+//! and the file is that of the second implementation.
 
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
@@ -98,7 +98,8 @@ fn bytes_depend_on_the_set_of_keys_only() {
 #[test]
 fn it_is_as_small_as_promised() {
     for fpr in [0.01, 1.0 / 256.0, 1e-3, 1e-4, 1e-6, 1e-9, 0.5f64.powi(40)] {
-        // With 1,000 keys, the last line and the last further column are partly unused. At 1/256 there is no further column.
+        // With 1,000 keys, the last line and the last further column are partly unused. At 1/256 there is no
+        // further column.
         let few = if fpr == 1.0 / 256.0 { 1.10 } else { 1.30 };
         for (count, most) in [(1000u64, few), (100_000, 1.06), (1_000_000, 1.06)] {
             let filter = CompactFilter::build(&Column(&shape_of_keys(1, count)), fpr).unwrap();
@@ -141,7 +142,8 @@ fn a_compact_filter_is_made_of_a_dynamic_one() {
 
 #[test]
 fn hashes_that_no_layer_can_keep_end_in_the_list() {
-    // The same line and priority in the first layers, many of them: the layers end, and what is left is listed.
+    // The same line and priority in the first layers, many of them: the layers end, and what is left is
+    // listed.
     let hashes: Vec<u64> = (0..40_000u64).collect();
     let mut builder = CompactBuilder::new(1.0 / 256.0).unwrap();
     builder.insert_batch(&Hashes(&hashes)).unwrap();

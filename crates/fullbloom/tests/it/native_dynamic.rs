@@ -29,7 +29,8 @@ fn mix(state: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// What a filter must hold: fingerprints with their number of copies and the generation they were inserted in.
+/// What a filter must hold: fingerprints with their number of copies and the generation they were inserted
+/// in.
 struct Model {
     options: DynamicOptions,
     bits: u32,
@@ -282,7 +283,8 @@ fn random_operations_agree_with_the_model() {
     run_all(400_000);
 }
 
-/// Ten million operations and more keys: `cargo test --release -p fullbloom --test it native_dynamic -- --ignored`.
+/// Ten million operations and more keys: `cargo test --release -p fullbloom --test it native_dynamic --
+/// --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn ten_million_random_operations_agree_with_the_model() {

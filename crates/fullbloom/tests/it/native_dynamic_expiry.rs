@@ -1,5 +1,5 @@
-//! Dynamic filters with expiry under a simulated clock: keys are remembered for at least the retention time, and forgotten
-//! at most one generation later.
+//! Dynamic filters with expiry under a simulated clock: keys are remembered for at least the retention time,
+//! and forgotten at most one generation later.
 
 use fullbloom::SizeError;
 use fullbloom::internal::dynamic::fingerprints;

@@ -210,8 +210,8 @@ fn building_in_parts_gives_the_same_filter() {
     }
 }
 
-/// A thread's part of the operations: insertions one by one and in batches, every key by two threads, lookups, and in a
-/// counting filter removals of half of the keys that this thread has inserted.
+/// A thread's part of the operations: insertions one by one and in batches, every key by two threads,
+/// lookups, and in a counting filter removals of half of the keys that this thread has inserted.
 fn take_part(shared: &SharedDynamicFilter, keys: u64, thread: u64, counting: bool) -> u64 {
     let own: Vec<u64> =
         (0..keys).filter(|i| i % THREADS == thread || (i + 1) % THREADS == thread).map(mix).collect();

@@ -94,8 +94,8 @@ fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
     }
 }
 
-/// Few keys that count up, in filters of two lines: the mean over 200 seeds is the planned rate, and the seeds
-/// differ from each other no more than they do for random keys.
+/// Few keys that count up, in filters of two lines: the mean over 200 seeds is the planned rate, and the
+/// seeds differ from each other no more than they do for random keys.
 #[test]
 fn a_hundred_keys_that_count_up_behave_as_random_keys_do() {
     const KEYS: u64 = 100;

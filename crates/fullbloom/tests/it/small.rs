@@ -2,32 +2,33 @@
 //!
 //! Few operations on few bytes, so that Miri can run them: `proofs/miri/run`.
 
-use crate::common::{options, view};
+use crate::common::{raw_geometry, view};
 use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::keys::{Column, Hashes, Offsets};
 use fullbloom::native::{Hashing, Secret, Sizing};
-use fullbloom::sizing::{Request, Target};
+use fullbloom::sizing::{Layout, Request, Target};
 use fullbloom::{Filter, NativeFilter, dialect::Cassandra};
 use fullbloom_testkit::damage::patched;
 
 const KEYS: [&[u8]; 5] = [b"", b"a", b"key-7", b"name", "gr\u{fc}n".as_bytes()];
 
-/// A small filter. Sized by bits per key: some dialects measure rates to size a filter for one, which takes Miri minutes.
-fn file(name: Name) -> Vec<u8> {
+/// A small filter. Sized by bits per key: some dialects measure rates to size a filter for one, which takes
+/// Miri minutes.
+fn filter(name: Name) -> AnyFilter {
     let target = Target::BitsPerKey(10.0);
     let made = |expected_keys| Builder::new(name, &Request { expected_keys, target }).ok();
     let mut builder = [20, 1000].into_iter().find_map(made).unwrap();
     builder.insert_batch(&KEYS);
-    builder.finish().unwrap().encode()
+    builder.finish().unwrap()
 }
 
 #[test]
 fn every_dialect_is_built_read_and_queried() {
     for &name in Name::ALL {
-        let file = file(name);
-        // Formats without a header are read with the numbers that the filter was built with.
-        let Ok(filter) = view(name, &file, None) else { continue };
+        let built = filter(name);
+        let (file, geometry) = (built.encode(), raw_geometry(&built));
+        let filter = view(name, &file, geometry).unwrap();
         let texts: Vec<String> = (0..70).map(|i| format!("key-{i}")).collect();
         let keys: Vec<&[u8]> = KEYS.iter().copied().chain(texts.iter().map(String::as_bytes)).collect();
         let mut answers = vec![false; keys.len()];
@@ -37,10 +38,10 @@ fn every_dialect_is_built_read_and_queried() {
         }
         assert!(answers[..KEYS.len()].iter().all(|&yes| yes), "{name}");
         for len in (0..file.len()).step_by(file.len() / 8 + 1) {
-            let _ = view(name, &file[..len], None); // refused or answered; never read past its end
+            let _ = view(name, &file[..len], geometry); // refused or answered; never read past its end
         }
         for at in (0..file.len()).step_by(file.len() / 8 + 1) {
-            if let Ok(damaged) = view(name, &patched(&file, at, &[file[at] ^ 0x81]), None) {
+            if let Ok(damaged) = view(name, &patched(&file, at, &[file[at] ^ 0x81]), geometry) {
                 let _ = damaged.may_contain(b"a");
             }
         }
@@ -67,16 +68,29 @@ fn keys_of_every_form_are_inserted_and_found() {
 }
 
 #[test]
-fn native_filters_with_a_secret_exceptions_and_two_parts_are_read_back() {
-    let hashing = Hashing::Secret(Secret::new([7; 16]));
-    let sizing = Sizing::new(&Request { expected_keys: 100, target: Target::Fpr(1e-5) }).unwrap();
-    let mut filter = NativeFilter::with_sizing(&sizing, hashing).unwrap();
+fn native_filters_with_several_lines_a_key_or_exceptions_are_read_back_with_their_secret() {
+    let empty = |layout, blocks| {
+        let hashing = Hashing::Secret(Secret::new([7; 16]));
+        let sizing = Sizing::with_layout(layout, blocks, 100);
+        let mut filter = NativeFilter::with_sizing(&sizing, hashing).unwrap();
+        filter.store_secret(true);
+        filter
+    };
+    let read = |filter: &NativeFilter| view(Name::Native, &filter.encode(), None).unwrap();
+
+    let two_lines = Layout::new(2, 4, 5).unwrap();
+    let (mut filter, mut other) = (empty(two_lines, 3), empty(two_lines, 3));
     filter.insert_batch(&KEYS);
-    filter.store_secret(true);
-    let mut other = filter.try_clone().unwrap();
     other.insert(b"other");
     filter.merge(&other).unwrap();
-    let file = filter.encode();
-    let read = AnyFilter::over(file, &options(Name::Native, None), fullbloom::filter::Check::All).unwrap();
-    assert!(KEYS.iter().all(|key| read.may_contain(key)) && read.may_contain(b"other"));
+    let merged = read(&filter);
+    assert!(KEYS.iter().all(|key| merged.may_contain(key)) && merged.may_contain(b"other"));
+
+    let (members, good): (Vec<u64>, Vec<u64>) = ((0..100).collect(), (1000..1050).collect());
+    let mut filter = empty(Layout::new(1, 1, 2).unwrap(), 1);
+    filter.insert_batch(&Column(&members));
+    assert!(filter.count_batch(&Column(&good)) > 0, "nothing to except");
+    let guarded = read(&filter.with_exceptions(&Column(&good), &Column(&members)).unwrap());
+    assert!(members.iter().all(|key| guarded.may_contain(&key.to_le_bytes())));
+    assert!(good.iter().all(|key| !guarded.may_contain(&key.to_le_bytes())));
 }

@@ -1,7 +1,7 @@
 //! What a filter to be built is: the options, their defaults, and which of them go together.
 
 use super::{Builder, is_built_at_once};
-use crate::any::AnyFilter;
+use crate::any::{AT_ONCE, AnyFilter};
 use crate::dialect::Name;
 use crate::error::{BuildError, SizeError};
 use crate::native::{
@@ -284,7 +284,7 @@ impl BuildOptions {
                 Name::Native => ("kind", "compact"),
                 dialect => ("dialect", dialect.as_str()),
             };
-            let why = alloc::format!("a {what} filter is built from all its keys at once").into();
+            let why = alloc::format!("a {what} filter cannot start empty: {AT_ONCE}").into();
             return Err(BuildError::Option { option, why });
         }
         let stored = match (self.dialect, self.kind) {

@@ -1,4 +1,5 @@
-//! The families of 0.x before 0.7.1: the filter of the 0.x classes, whose bits are a Java object stream of `BitSet`.
+//! The families of 0.x before 0.7.1: the filter of the 0.x classes, whose bits are a Java object stream of
+//! `BitSet`.
 //!
 //! ```text
 //!   | probes: i32 BE | stream header and class descriptions, 68 bytes | words: i32 BE | words * i64 BE | 0x78 |
@@ -8,6 +9,7 @@ use super::sizing;
 use crate::bits::BIG_ENDIAN_WORDS;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::hash::{murmur2_32_cassandra, utf16_units};
 use crate::keys::KeyHasher;
@@ -142,20 +144,7 @@ impl<K: KeyForm> Dialect for BitSet<K> {
         Geometry::whole(self.bit_len.divisor().into(), self.probes)
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: [i32; 2]) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: [i32; 2]) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: [i32; 2], visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 
     fn fpr_with(&self, keys: f64) -> f64 {
         // An absolute value of 32 bits: 2^31 values, each hit twice, except for two.

@@ -10,8 +10,8 @@
 //! | [`Cassandra0`] | `a`, `b` | 0.3 – 0.7 beta | the same, over UTF-16 | hash1, hash2 | Java object stream |
 //!
 //! The bytes do not show which of the first four families they are; only the version letters in the file's
-//! name do ([`AnyFilter::open`](crate::any::AnyFilter::open) reads them). They have no checksum either: a bit that flips from one to zero hides keys, and
-//! nothing in the file shows it.
+//! name do ([`AnyFilter::open`](crate::any::AnyFilter::open) reads them). They have no checksum either: a bit
+//! that flips from one to zero hides keys, and nothing in the file shows it.
 //!
 //! ```
 //! use fullbloom::{Filter, View};

@@ -8,6 +8,7 @@ use super::sizing::{self, MAX_PROBES, MAX_WORDS};
 use crate::bits::BIG_ENDIAN_WORDS;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View};
 use crate::hash::{murmur2_64_cassandra, murmur3_cassandra};
 use crate::keys::KeyHasher;
@@ -195,20 +196,7 @@ impl<F: Family> Dialect for Words<F> {
         Geometry::whole(u64::from(self.words) * 64, self.probes)
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: [u64; 2]) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: [u64; 2]) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: [u64; 2], visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 }
 
 impl<F: Family> Insert for Words<F> {

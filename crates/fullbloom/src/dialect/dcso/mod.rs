@@ -36,6 +36,7 @@ mod rate;
 use super::Name;
 use crate::bits;
 use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::fnv1_64;
 use crate::keys::KeyHasher;
@@ -200,20 +201,7 @@ impl Dialect for Dcso {
         Geometry::whole(self.bits, self.probes)
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: u64) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: u64) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 
     fn count_ones(&self, bits: &[u8]) -> u64 {
         bits::count_ones(&bits[COUNT..self.array_len()], self.bits)

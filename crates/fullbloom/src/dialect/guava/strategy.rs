@@ -3,6 +3,7 @@
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_128;
 use crate::keys::KeyHasher;
@@ -10,7 +11,9 @@ use crate::probe::{self, BitLen};
 use crate::sealed::Sealed;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
-use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
+use crate::sizing::{
+    self, Geometry, Request, Target, classic_bits, estimated_keys_within, modulo_fill, modulo_fpr,
+};
 use crate::wire::{Cursor, Output, Stop};
 use core::f64::consts::LN_2;
 use core::marker::PhantomData;
@@ -120,6 +123,7 @@ impl<T: Strategy> KeyHasher for Funnelled<T> {
 
 impl<T: Strategy> Dialect for Funnelled<T> {
     const NAME: Name = T::NAME;
+    const MORE_CAN_BE_WORSE: bool = T::RANGE.is_some();
     type Hash = [u64; 2];
     type Hasher = Self;
 
@@ -132,20 +136,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
         Geometry::whole(u64::from(self.words) * 64, self.probes.into())
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: [u64; 2]) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: [u64; 2]) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: [u64; 2], visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
@@ -155,14 +146,11 @@ impl<T: Strategy> Dialect for Funnelled<T> {
 
     fn keys_of(&self, bits: &[u8]) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        let reached = T::RANGE.unwrap_or(bit_len).min(bit_len);
-        estimated_keys(count_ones(bits, reached), reached, probes)
+        estimated_keys_within(T::RANGE, bit_len, probes, |n| count_ones(bits, n))
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
-        let reached = T::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
-        (!reached).then_some(Weakness { why, with_all_keys: true })
+        Weakness::beyond(T::RANGE, self.geometry().bit_len)
     }
 
     fn fpr_with(&self, keys: f64) -> f64 {

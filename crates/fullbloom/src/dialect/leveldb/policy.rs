@@ -3,6 +3,7 @@
 use super::rate;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::keys::KeyHasher;
@@ -148,20 +149,7 @@ impl<T: Tail> Dialect for Policy<T> {
         Geometry::whole(self.bit_len.divisor().into(), self.effective_probes())
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: u32) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: u32) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: u32, visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 
     /// Measured by filling and querying filters: takes some 5 ms, and up to 0.1 s with millions of keys or
     /// low rates.

@@ -11,7 +11,8 @@ pub(super) fn hash(key: &[u8]) -> [u32; 2] {
     hash_with_len(key, key.len() as u32)
 }
 
-/// The two hashes of a key, with a separate length that is mixed into them: a C caller may pass a negative length and no bytes.
+/// The two hashes of a key, with a separate length that is mixed into them: a C caller may pass a negative
+/// length and no bytes.
 #[inline(always)]
 pub fn hash_with_len(key: &[u8], len: u32) -> [u32; 2] {
     let a = murmur2_libbloom_from(SEED ^ len, key);

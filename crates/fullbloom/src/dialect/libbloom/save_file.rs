@@ -11,6 +11,7 @@ use super::{rate, sizing};
 use crate::bits::count_ones;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
@@ -119,15 +120,7 @@ impl Dialect for Libbloom {
         probe::all_set(bits, self.positions(hash))
     }
 
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: [u32; 2]) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: [u32; 2], visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!(all but test);
 
     fn fpr_with(&self, keys: f64) -> f64 {
         rate::fpr_with(keys, self.bit_len, self.probes.into())

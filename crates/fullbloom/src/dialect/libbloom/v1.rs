@@ -3,6 +3,7 @@
 use super::sizing;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
@@ -106,15 +107,7 @@ impl Dialect for Libbloom1 {
         probe::all_set(bits, self.positions(hash))
     }
 
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: [u32; 2]) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: [u32; 2], visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!(all but test);
 
     fn fpr_with(&self, keys: f64) -> f64 {
         combine(modulo_fpr(keys, 1 << 32, self.bit_len.into(), self.probes), collision_fpr(keys, 64))
@@ -151,6 +144,8 @@ impl Size for Libbloom1 {
 }
 
 impl Format for Libbloom1 {
+    const RAW: bool = true;
+
     fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
             what: "libbloom 1.6 stores only bits: the numbers of bits and probes must be given",

@@ -122,6 +122,7 @@ impl KeyHasher for Xxph3 {
 
 impl Dialect for RocksDb {
     const NAME: Name = Name::RocksDb;
+    const MORE_CAN_BE_WORSE: bool = true;
     type Hash = u64;
     type Hasher = Xxph3;
 

@@ -123,7 +123,8 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
 }
 
 /// Whether these bytes are what RocksDB writes for a filter without keys: nothing, as since 9.6, or a bare
-/// trailer of this dialect. No key matches. Other short bytes, which RocksDB reads in the same way, are damage.
+/// trailer of this dialect. No key matches. Other short bytes, which RocksDB reads in the same way, are
+/// damage.
 pub(crate) fn is_without_keys(dialect: Name, bytes: &[u8]) -> bool {
     matches!(
         (dialect, bytes),

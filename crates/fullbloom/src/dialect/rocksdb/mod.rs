@@ -60,6 +60,24 @@ pub use ribbon::RocksDbRibbon;
 pub use sizing::{FilterType, Policy};
 
 use crate::error::{DecodeError, SizeError};
+use crate::filter::Dialect;
+
+/// A type of full filters, which are built from all their keys at once.
+pub(crate) trait Full: Dialect {
+    const KIND: FilterType;
+}
+
+impl Full for RocksDbLegacy {
+    const KIND: FilterType = FilterType::Legacy;
+}
+
+impl Full for RocksDb {
+    const KIND: FilterType = FilterType::FastLocal;
+}
+
+impl Full for RocksDbRibbon {
+    const KIND: FilterType = FilterType::Ribbon;
+}
 
 /// Bytes after the data of every full filter.
 const TRAILER: usize = 5;

@@ -6,9 +6,10 @@
 //!   V2  | 2: i32 | probes: i32 | seed: i32 | words: i32 | 8 * words bytes: i64 each |
 //! ```
 //!
-//! Both hash a key twice by [`murmur3_32_spark`](crate::hash::murmur3_32_spark), the second time with the first hash as seed. V1 walks in 32
-//! bits and reaches no position from 2^31 on, so its rate rises once the array is longer than that (2.2·10^8
-//! keys at 0.01); V2 (Spark 4) walks in 64 bits. Releases before 4 refuse V2.
+//! Both hash a key twice by [`murmur3_32_spark`](crate::hash::murmur3_32_spark), the second time with the
+//! first hash as seed. V1 walks in 32 bits and reaches no position from 2^31 on, so its rate rises once the
+//! array is longer than that (2.2·10^8 keys at 0.01); V2 (Spark 4) walks in 64 bits. Releases before 4 refuse
+//! V2.
 //!
 //! Keys are bytes and UTF-8 texts. Spark hashes integers of every width as longs: pass their eight
 //! little-endian bytes.

@@ -3,6 +3,7 @@
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
 use crate::keys::KeyHasher;
@@ -11,8 +12,8 @@ use crate::sealed::Sealed;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 use crate::sizing::{
-    Geometry, Request, Target, classic_bits, collision_fpr, combine, estimated_keys, modulo_fill, modulo_fpr,
-    stepped_fpr,
+    Geometry, Request, Target, classic_bits, collision_fpr, combine, estimated_keys, estimated_keys_within,
+    modulo_fill, modulo_fpr, stepped_fpr,
 };
 use crate::wire::{Cursor, Output, Stop};
 use core::f64::consts::LN_2;
@@ -158,6 +159,7 @@ impl<V: Version> KeyHasher for Sketch<V> {
 
 impl<V: Version> Dialect for Sketch<V> {
     const NAME: Name = V::NAME;
+    const MORE_CAN_BE_WORSE: bool = V::RANGE.is_some();
     type Hash = [u32; 2];
     type Hasher = Self;
 
@@ -170,20 +172,7 @@ impl<V: Version> Dialect for Sketch<V> {
         Geometry::whole(u64::from(self.words) * 64, self.probes)
     }
 
-    #[inline(always)]
-    fn test(&self, bits: &[u8], hash: [u32; 2]) -> bool {
-        probe::all_set(bits, self.positions(hash))
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, bits: &[u8], hash: [u32; 2]) {
-        probe::prefetch_all(bits, self.positions(hash));
-    }
-
-    fn visit_probes(&self, hash: [u32; 2], visit: &mut dyn FnMut(u64)) -> bool {
-        self.positions(hash).for_each(visit);
-        true
-    }
+    by_positions!();
 
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
@@ -197,14 +186,11 @@ impl<V: Version> Dialect for Sketch<V> {
 
     fn keys_of(&self, bits: &[u8]) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        let reached = V::RANGE.unwrap_or(bit_len).min(bit_len);
-        estimated_keys(count_ones(bits, reached), reached, probes)
+        estimated_keys_within(V::RANGE, bit_len, probes, |n| count_ones(bits, n))
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
-        let reached = V::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
-        (!reached).then_some(Weakness { why, with_all_keys: true })
+        Weakness::beyond(V::RANGE, self.geometry().bit_len)
     }
 
     fn fpr_with(&self, keys: f64) -> f64 {

@@ -40,7 +40,8 @@ impl DecodedCompact {
                 return Err(DecodeError::Value { field, at, got: words.into(), allowed });
             }
         };
-        // A key has 64 bits of fingerprint: eight for the columns of the line, one of `words` each for the others.
+        // A key has 64 bits of fingerprint: eight for the columns of the line, one of `words` each for the
+        // others.
         if u32::from(further) * u32::from(words) > 56 || u32::from(in_line) + u32::from(further) > 64 {
             let (field, at, allowed) = ("further columns", record.at + 3, "at most 56 words of them");
             return Err(DecodeError::Value { field, at, got: further.into(), allowed });

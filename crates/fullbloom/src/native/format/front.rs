@@ -5,8 +5,8 @@ use crate::checksum::crc32c;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The front of a file with these small sections (kind, flags, bytes), the checksums among them, and data sections
-/// (kind, length) that follow the front without a gap.
+/// The front of a file with these small sections (kind, flags, bytes), the checksums among them, and data
+/// sections (kind, length) that follow the front without a gap.
 pub(in crate::native) fn front(small: &[(u32, u32, &[u8])], data: &[(u32, u64)], chunk_len: u64) -> Vec<u8> {
     let count = small.len() + data.len();
     let lengths = small.iter().map(|(.., bytes)| bytes.len() as u64);
@@ -43,8 +43,8 @@ fn write_entry(front: &mut [u8], number: usize, kind: u32, flags: u32, at: u64, 
     entry[16..24].copy_from_slice(&len.to_le_bytes());
 }
 
-/// The length of the front: small sections of these lengths, and this many sections in all; the first data section
-/// has `bits` bytes.
+/// The length of the front: small sections of these lengths, and this many sections in all; the first data
+/// section has `bits` bytes.
 pub(in crate::native) fn front_len(lengths: impl Iterator<Item = u64>, sections: usize, bits: u64) -> u64 {
     let small: u64 = lengths.map(|len| len.next_multiple_of(8)).sum();
     let len = HEADER_LEN + ENTRY_LEN * sections as u64 + small;

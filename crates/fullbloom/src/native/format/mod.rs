@@ -10,8 +10,8 @@
 //! (CRC-32C): the front by one that is always checked, the data by one per chunk, checked when a file is
 //! loaded or on request. All numbers are little-endian. `docs/formats/native.md` describes every byte.
 //!
-//! The layout in the filter section says of which kind the filter is. A compact or dynamic filter has one more section,
-//! which a reader must know.
+//! The layout in the filter section says of which kind the filter is. A compact or dynamic filter has one
+//! more section, which a reader must know.
 //!
 //! Extensions: a section of an unknown kind is skipped unless it is marked as required. Unknown required
 //! features, versions, layouts and hashes are refused, and the error names them.

@@ -6,8 +6,8 @@
 //!            body: groups of  time u64 | number of hashes u64 | hashes u64 ...
 //! ```
 //!
-//! One save writes one frame. A frame is valid in one place of one journal only, so nothing that an earlier journal
-//! left on the disk is taken for a frame.
+//! One save writes one frame. A frame is valid in one place of one journal only, so nothing that an earlier
+//! journal left on the disk is taken for a frame.
 
 use super::Base;
 use crate::checksum::{crc32c, crc32c_append};
@@ -71,8 +71,8 @@ fn frame_sum(base: Base, at: u64, first: &[u8]) -> u32 {
 
 /// The bodies of all frames, and where the last one ends: what follows was not completely written.
 ///
-/// An incomplete frame is the last one, as the next is written only when it is on the disk. If another follows, the
-/// bytes between them are damaged.
+/// An incomplete frame is the last one, as the next is written only when it is on the disk. If another
+/// follows, the bytes between them are damaged.
 pub(super) fn bodies(base: Base, bytes: &[u8]) -> Result<(Vec<Range<usize>>, usize), DecodeError> {
     let (mut bodies, mut end) = (Vec::new(), HEADER_LEN);
     while let Some(body) = head_at(base, bytes, end)

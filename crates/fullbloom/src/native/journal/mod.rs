@@ -5,18 +5,18 @@
 //!   seen.bloom.journal    | header 32 | frame | frame | ...     hashes of keys inserted since
 //! ```
 //!
-//! A save of a few keys appends a frame instead of writing the whole filter again. The header names the exact bytes
-//! that the journal extends, by a hash of the file's front, which holds the checksums of everything else. A journal
-//! of any other file is never applied. When the journal has grown to a share of the file, a new file takes
-//! the place of the old one, and the journal, which no longer fits, is removed.
+//! A save of a few keys appends a frame instead of writing the whole filter again. The header names the exact
+//! bytes that the journal extends, by a hash of the file's front, which holds the checksums of everything
+//! else. A journal of any other file is never applied. When the journal has grown to a share of the file, a
+//! new file takes the place of the old one, and the journal, which no longer fits, is removed.
 //!
 //! Every reader of a path sees the keys of its journal: [`StoredFilter::load`](super::StoredFilter::load),
 //! [`DynamicFilter::open`](super::DynamicFilter::open), [`AnyFilter::load`](crate::any::AnyFilter::load) and
-//! [`AnyFilter::open`](crate::any::AnyFilter::open). Who reads bytes some other way uses [`read_with_journal`] and
-//! [`Journal::replay`].
+//! [`AnyFilter::open`](crate::any::AnyFilter::open). Code that reads the bytes in another way calls
+//! [`read_with_journal`] and [`Journal::replay`].
 //!
-//! After a crash, bytes at the end that were not yet reported as saved may be incomplete: they are cut off. Damage
-//! anywhere else is an error.
+//! After a crash, bytes at the end that were not yet reported as saved may be incomplete: they are cut off.
+//! Damage anywhere else is an error.
 
 mod frames;
 mod read;
@@ -37,7 +37,8 @@ pub(in crate::native) struct Base {
 }
 
 impl Base {
-    /// The identity of a file, of which at least the front is in `bytes`; `None` if it is not a native filter.
+    /// The identity of a file, of which at least the front is in `bytes`; `None` if it is not a native
+    /// filter.
     fn of(bytes: &[u8], len: u64) -> Option<Base> {
         let front = bytes.get(..front_len(bytes)?)?;
         Some(Base { front: crate::hash::xxh64(front), len })

@@ -27,7 +27,8 @@ const TRIES: u32 = 100;
 /// Reads a file with `read`, and the journal that extends exactly these bytes, if there is one.
 ///
 /// # Errors
-/// Those of `read`, and those of a journal that is damaged or cannot be read: without it, keys would be missing.
+/// Those of `read`, and those of a journal that is damaged or cannot be read: without it, keys would be
+/// missing.
 pub fn read_with_journal<B: AsRef<[u8]>>(
     path: &Path,
     read: impl Fn(&Path) -> Result<B, FileError>,

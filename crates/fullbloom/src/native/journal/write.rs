@@ -170,7 +170,8 @@ impl JournalWriter {
         self.file = None;
         self.claim.replace(|out| filter.write_to(out))?;
         let path = self.claim.place();
-        // The file is saved. If it cannot be read now, there is no journal for it, and a further save writes everything.
+        // The file is saved. If it cannot be read now, there is no journal for it, and a further save writes
+        // everything.
         self.base = base_of(path).unwrap_or(None);
         (self.journal_len, self.changes) = (0, Changes::Recorded(Vec::new()));
         Ok(())
