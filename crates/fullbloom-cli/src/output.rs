@@ -91,11 +91,6 @@ impl Output {
         self.write_out()
     }
 
-    /// Writes what there is.
-    pub fn flush(&mut self) -> Result<(), Failure> {
-        self.write_out()
-    }
-
     /// Writes what is left. Dropping does the same but cannot report a failure.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.write_out()
