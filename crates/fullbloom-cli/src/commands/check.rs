@@ -6,6 +6,7 @@ use crate::filter_args::FilterArgs;
 use crate::input::{BATCH, KeyFormat, Keys, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
+#[cfg(feature = "parquet")]
 use fullbloom::dialect::Name;
 use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]

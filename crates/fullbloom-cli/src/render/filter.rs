@@ -51,7 +51,7 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
         _ => String::new(),
     };
     let is_fast = matches!(record.kind, KindRecord::Fast);
-    let (name, planned) = if is_fast { ("keys", planned) } else { ("keys in it", String::new()) };
+    let (name, planned) = if is_fast { ("new keys", planned) } else { ("keys in it", String::new()) };
     lines.line(name, format!("{about}{}{planned}", record.new_keys));
     lines.line(
         "hash",
