@@ -149,7 +149,7 @@ pub fn rebuild(
         }
     }
     check_names(&sstables, &tables, options)?;
-    let _locks = lock_databases(&tables, options)?; // held until everything is written
+    let _locks = lock_databases(&tables, options, watch)?; // held until everything is written
     if !options.restore {
         watch.notes(&engine::notes(tables.len(), options));
     }
@@ -306,7 +306,11 @@ fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
 }
 
 /// Locks the databases whose tables are replaced in place, each once.
-fn lock_databases(tables: &[PathBuf], options: &RebuildOptions) -> Result<Vec<database::Locked>, Problem> {
+fn lock_databases(
+    tables: &[PathBuf],
+    options: &RebuildOptions,
+    watch: &mut dyn Watch<Rebuilt>,
+) -> Result<Vec<database::Locked>, Problem> {
     if options.dry_run || matches!(options.output, Output::Into(_)) {
         return Ok(Vec::new());
     }
@@ -315,7 +319,7 @@ fn lock_databases(tables: &[PathBuf], options: &RebuildOptions) -> Result<Vec<da
         _ => PathBuf::from("."),
     };
     let directories: BTreeSet<PathBuf> = tables.iter().map(directory).collect();
-    directories.iter().map(|directory| database::lock(directory)).collect()
+    directories.iter().map(|directory| database::lock(directory, || watch.waiting(directory))).collect()
 }
 
 /// Puts the newest backup of a table back.

@@ -113,6 +113,10 @@ fn kind(lines: &mut Lines, record: &NativeRecord) {
     if let Some(record) = &dynamic.expiry {
         expiry(lines, record);
     }
+    if let Some(bytes) = dynamic.journal_bytes {
+        let what = "beside the file, with its newest keys: keep both together";
+        lines.line("journal", format!("{} {what}", text::counted(bytes, "byte")));
+    }
 }
 
 fn expiry(lines: &mut Lines, record: &ExpiryRecord) {

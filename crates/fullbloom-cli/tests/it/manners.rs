@@ -223,6 +223,26 @@ fn a_rebuild_whose_output_nobody_reads_is_finished_and_a_verification_has_its_st
     assert_eq!(unread(&["verify", &filter, "--keys", &keys]), 1);
 }
 
+#[test]
+fn a_path_that_ends_with_a_slash_is_not_a_file() {
+    let dir = Dir::new();
+    for args in [&["build", "-o", &dir.arg("f/")][..], &["unique", "--state", &dir.arg("f/")]] {
+        run(args, b"a\n").fails_with("the path does not name a file");
+    }
+    assert_eq!(dir.names(), [""; 0]);
+}
+
+#[test]
+fn names_that_are_too_long_for_a_journal_are_read() {
+    let dir = Dir::new();
+    let filter = dir.arg(&"n".repeat(250));
+    for kind in [&["build", "-q"][..], &["build", "-q", "--dynamic"]] {
+        run(&[kind, &["-o", &filter]].concat(), b"a\n").exits(0);
+        run(&["insert", "-q", &filter], b"b\n").exits(0);
+        assert_eq!(run(&["check", "-c", &filter], b"a\nb\n").exits(0).text(), "2\n");
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod full {
     use super::*;

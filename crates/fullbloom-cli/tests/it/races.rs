@@ -1,6 +1,6 @@
 //! Two processes that change one filter: no key of either is lost, in hundreds of rounds.
 
-use crate::common::{Dir, command, finish, run, wait};
+use crate::common::{Dir, command, copy_tree, finish, run, wait};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -66,6 +66,18 @@ fn builds_that_would_make_one_secret_agree_on_it() {
         both(build(&one), build(&two));
         assert_eq!(dir.read("one"), dir.read("two"), "round {round}");
     });
+}
+
+#[test]
+fn rebuilds_of_one_database_wait_for_each_other() {
+    let dir = Dir::new();
+    copy_tree(&fullbloom_testkit::vectors::root().join("databases/rocksdb"), &dir.path("db"));
+    dir.file("db/LOCK", ""); // as an engine leaves it
+    let rebuild = || start(&["rebuild", &dir.arg("db")]);
+    for _ in 0..10 {
+        both(rebuild(), rebuild());
+    }
+    run(&["verify", &dir.arg("db")], b"").exits(0);
 }
 
 #[test]

@@ -4,33 +4,46 @@
 //! engine can open the database in between.
 
 use crate::problem::{Code, Need, Problem};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 /// A database that no engine can open. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct Locked {
     _file: Option<File>,
+    /// The directory: processes of ours wait for its lock. Released last.
+    _directory: Option<File>,
 }
 
 /// Locks the database in a directory. A directory without `LOCK` was never opened by an engine and needs no
-/// lock.
-pub(crate) fn lock(directory: &Path) -> Result<Locked, Problem> {
+/// lock of the engine. Calls `waiting` if another process of ours has the database.
+pub(crate) fn lock(directory: &Path, waiting: impl FnOnce()) -> Result<Locked, Problem> {
+    let own = File::open(directory).ok().filter(|_| cfg!(unix));
+    if let Some(own) = &own
+        && matches!(own.try_lock(), Err(TryLockError::WouldBlock))
+    {
+        waiting();
+        let _ = own.lock(); // without it, the lock of the engine decides
+    }
     let path = directory.join("LOCK");
     if !path.is_file() {
-        return Ok(Locked { _file: None });
+        return Ok(Locked { _file: None, _directory: own });
     }
     let refused = || {
-        Problem::at(directory, Code::EngineRunning, "an engine has the database open: it holds the file LOCK")
-            .hint("close the database, or write the tables to another directory")
-            .needs(Need::OtherDirectory)
+        Problem::at(
+            directory,
+            Code::EngineRunning,
+            "an engine or another program has the database open: it holds the file LOCK",
+        )
+        .hint("close the database, or write the tables to another directory")
+        .needs(Need::OtherDirectory)
     };
     if system::is_held(&path) {
         return Err(refused());
     }
     let unusable = |e| Problem::at(&path, Code::Unreadable, format_args!("cannot lock: {e}"));
     match system::lock(&path).map_err(unusable)? {
-        Some(file) => Ok(Locked { _file: Some(file) }),
+        Some(file) => Ok(Locked { _file: Some(file), _directory: own }),
         None => Err(refused()),
     }
 }

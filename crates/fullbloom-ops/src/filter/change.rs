@@ -303,6 +303,11 @@ fn dynamic(filter: &AnyFilter) -> Option<&DynamicFilter> {
 
 /// The problem of a file that cannot be loaded; a file that is not a native filter is reported as such.
 fn unreadable(path: &Path, cause: &FileError) -> Problem {
+    let is_journal = |path: &Path| path.extension().is_some_and(|extension| extension == "journal");
+    if is_journal(cause.path()) && !is_journal(path) {
+        return Problem::at(path, Code::Unreadable, format_args!("its journal cannot be used: {cause}"))
+            .hint("the journal holds the newest keys: restore it from a copy, or remove it to go on without them");
+    }
     match cause.cause() {
         FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {
             Problem::at(path, Code::NotAFilter, "is not a native filter")

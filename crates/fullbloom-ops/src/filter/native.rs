@@ -88,6 +88,8 @@ pub struct DynamicRecord {
     pub up_to: u64,
     /// When keys expire; null if they do not.
     pub expiry: Option<ExpiryRecord>,
+    /// Bytes of the journal beside the file, which holds its newest keys; null if there is none.
+    pub journal_bytes: Option<u64>,
 }
 
 /// When the keys of a filter expire.
@@ -178,7 +180,13 @@ impl KindRecord {
                     _ => None,
                 };
                 let (mode, fingerprint_bits, up_to) = (mode.name(), *fingerprint_bits, *up_to);
-                KindRecord::Dynamic(DynamicRecord { mode, fingerprint_bits, up_to, expiry })
+                KindRecord::Dynamic(DynamicRecord {
+                    mode,
+                    fingerprint_bits,
+                    up_to,
+                    expiry,
+                    journal_bytes: None,
+                })
             }
             KindFacts::Compact { columns, layers, further_bytes, listed } => KindRecord::Compact {
                 columns: *columns,

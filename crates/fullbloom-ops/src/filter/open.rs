@@ -2,7 +2,7 @@
 //!
 //! Only this module and `native` use the library's filter of any dialect.
 
-use super::native::NativeRecord;
+use super::native::{KindRecord, NativeRecord};
 use super::{FilterFile, FilterRecord, gzip};
 use crate::problem::{Code, Need, Problem};
 use crate::report::Found;
@@ -85,7 +85,10 @@ impl FilterFile {
         let doubt = filter.doubt();
         let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
         problems.extend(doubt.map(|doubt| Problem::at(path, Code::Doubtful, doubt)));
-        let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
+        let mut native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
+        if let Some(KindRecord::Dynamic(dynamic)) = native.as_mut().map(|native| &mut native.kind) {
+            dynamic.journal_bytes = self.journal.as_ref().map(Journal::byte_len);
+        }
         let overfull = native.as_ref().and_then(NativeRecord::overfull_message);
         problems.extend(overfull.map(|why| Problem::at(path, Code::Overfull, why)));
         let is_locked = filter.is_locked();
@@ -159,7 +162,12 @@ pub fn other_key_type(path: &Path, cause: &TypeError) -> Problem {
 }
 
 fn not_a(dialect: Name, cause: &DecodeError) -> String {
-    format!("not a {dialect} filter: {cause}")
+    match (dialect, cause) {
+        (Name::Native, DecodeError::Magic { .. }) => format!("not a native filter: {cause}"),
+        // The file begins as native filters do.
+        (Name::Native, _) => format!("damaged native filter: {cause}"),
+        _ => format!("not a {dialect} filter: {cause}"),
+    }
 }
 
 fn is_filter_db(path: &Path) -> bool {

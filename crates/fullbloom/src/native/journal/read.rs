@@ -79,6 +79,11 @@ impl Journal {
         Ok(Some(Journal { bytes, bodies, end }))
     }
 
+    /// Its length in bytes.
+    pub fn byte_len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
     /// Whether it holds no keys.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
