@@ -47,11 +47,10 @@ fn the_tests_that_the_page_names_exist_where_it_says() {
                 let is_there = |(path, name): &(&str, &str)| {
                     is_named(name, part) && file.is_none_or(|file| is_in(path, file))
                 };
-                match functions.iter().any(is_there) {
-                    true => found += 1,
-                    false => {
-                        missing.push(format!("{}{part}", file.map_or(String::new(), |f| format!("{f}: "))))
-                    }
+                if functions.iter().any(is_there) {
+                    found += 1;
+                } else {
+                    missing.push(format!("{} {part}", file.unwrap_or("any file:")));
                 }
                 in_files += usize::from(file.is_some());
             }

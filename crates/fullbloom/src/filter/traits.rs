@@ -22,8 +22,8 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     /// The dialect's name.
     const NAME: Name;
 
-    /// Whether a filter of more bits per key can have a higher rate: its array stops growing at some size, but
-    /// its probes do not.
+    /// Whether a filter of more bits per key can have a higher rate: its array stops growing at some size,
+    /// but its probes do not.
     #[doc(hidden)]
     const MORE_CAN_BE_WORSE: bool = false;
 
