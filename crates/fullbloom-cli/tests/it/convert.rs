@@ -139,8 +139,8 @@ fn verify_asks_any_filter_file_for_the_keys_given() {
 fn every_way_a_file_is_recognised_is_said_and_what_is_not_has_candidates() {
     let dir = Dir::new();
     for (name, dialect, how) in [
-        ("a.bloom", "native", "by the magic"),
-        ("b", "libbloom", "by the magic"),
+        ("a.bloom", "native", "by its magic"),
+        ("b", "libbloom", "by its magic"),
         ("nb-1-big-Filter.db", "cassandra", "by the sstable version in its name"),
         ("c", "rocksdb", "by the trailer"),
     ] {
@@ -154,7 +154,8 @@ fn every_way_a_file_is_recognised_is_said_and_what_is_not_has_candidates() {
     }
     let nameless = built(&dir, "nameless", &["--dialect", "cassandra"], &lines(50));
     for command in ["inspect", "check", "verify"] {
-        let refused = run(&[command, &nameless], b"").fails_with("neither the name nor the bytes");
+        let refused = run(&[command, &nameless], b"")
+            .fails_with("cannot detect the dialect from the file name or the bytes");
         assert!(refused.err.contains("cassandra, cassandra-3, cassandra-2, cassandra-1"), "{refused:?}");
         assert!(!refused.err.contains("libbloom,"), "{refused:?}");
     }

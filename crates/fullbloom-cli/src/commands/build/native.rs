@@ -114,11 +114,15 @@ impl NativeArgs {
         }
         match self.secret.as_deref() {
             Some(path) => {
-                // Also takes away the lock file of a build that was killed here.
-                let claim = if secret::is_there(path) { None } else { Some(secret::claim(path)?) };
-                let (secret, new) = match claim {
-                    Some(claim) if !claim.exists() => (secret::random()?, Some(claim)),
-                    _ => (secret::read(path)?, None),
+                if secret::is_there(path) {
+                    let secret = secret::read(path)?;
+                    drop(Claim::new(path)); // takes away the lock file of a build that was killed here
+                    return Ok(Some((Hashing::Secret(secret), None)));
+                }
+                let claim = secret::claim(path)?;
+                let (secret, new) = match claim.exists() {
+                    true => (secret::read(path)?, None),
+                    false => (secret::random()?, Some(claim)),
                 };
                 Ok(Some((Hashing::Secret(secret), new)))
             }
