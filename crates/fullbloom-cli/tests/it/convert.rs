@@ -160,7 +160,7 @@ fn every_way_a_file_is_recognised_is_said_and_what_is_not_has_candidates() {
         assert!(!refused.err.contains("libbloom,"), "{refused:?}");
     }
     let nothing = dir.file("nothing", "hello\n\n\u{ff}");
-    run(&["inspect", &nothing], b"").fails_with("neither");
+    run(&["inspect", &nothing], b"").fails_with("cannot detect the dialect");
 }
 
 #[test]
