@@ -36,8 +36,8 @@ fn main() {
         // A directory that was named and cannot be used is an error.
         let mut boost = cpp(true);
         boost.flag("-march=native").include(headers).warnings(false).file("cpp/boost_shim.cc");
-        // Otherwise GCC 12 copies a block in two halves before it tests it, and waits for the store: a quarter of the
-        // speed.
+        // Otherwise GCC 12 copies a block in two halves before it tests it, and waits for the store: a
+        // quarter of the speed.
         boost.flag_if_supported("-mmove-max=256").flag_if_supported("-mstore-max=256");
         boost.compile("boost_shim");
         println!("cargo:rustc-cfg=boost_bloom");

@@ -1,7 +1,8 @@
-//! The native kind `compact` beside `fast` and the static filters of others: built, asked key by key and in batches.
+//! The native kind `compact` beside `fast` and the static filters of others: built, asked key by key and in
+//! batches.
 //!
-//! All have the same keys. A size is that of the compact filter's array. Filters of others whose rate cannot be chosen
-//! have the nearest one that is not above the requested rate; their tables have its figure.
+//! All have the same keys. A size is that of the compact filter's array. Filters of others whose rate cannot
+//! be chosen have the nearest one that is not above the requested rate; their tables have its figure.
 
 mod entrants;
 pub mod large;

@@ -43,8 +43,8 @@ pub struct Row {
     pub bits: Option<[f64; 2]>,
 }
 
-/// Runs all contestants in turn, `rounds` times, after one round that does not count unless there is only one.
-/// `ops` keys a round.
+/// Runs all contestants in turn, `rounds` times, after one round that does not count unless there is only
+/// one. `ops` keys a round.
 pub fn race(
     setting: &Setting,
     ops: u64,
@@ -79,9 +79,9 @@ impl Row {
     }
 }
 
-/// How many seconds this takes on up to `threads` threads: CPU time, so what other programs take does not count. Of
-/// several threads it is the average, or that of the calling one if it did more: what the clock shows on a calm
-/// machine if they are equally busy to the end.
+/// How many seconds this takes on up to `threads` threads: CPU time, so what other programs take does not
+/// count. Of several threads it is the average, or that of the calling one if it did more: what the clock
+/// shows on a calm machine if they are equally busy to the end.
 pub fn time(threads: usize, what: impl FnOnce()) -> f64 {
     let clocks = || [libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID].map(now);
     let start = clocks();

@@ -1,7 +1,9 @@
-//! The `cassandra` and `guava` dialects beside the originals on a JVM: a second process that takes turns with this one.
+//! The `cassandra` and `guava` dialects beside the originals on a JVM: a second process that takes turns with
+//! this one.
 //!
-//! The JVM does a round for each line it is given and answers with its CPU time (`interop/jvm/Rounds.java`), so rounds
-//! are interleaved as everywhere here. Both fill the same filter with the same keys and must count the same answers.
+//! The JVM does a round for each line it is given and answers with its CPU time (`interop/jvm/Rounds.java`),
+//! so rounds are interleaved as everywhere here. Both fill the same filter with the same keys and must count
+//! the same answers.
 
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;

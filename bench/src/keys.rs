@@ -80,17 +80,17 @@ pub enum Mix {
     Present,
 }
 
-/// Questions. They come in windows; a contestant takes the next one each time, so that it does not find the blocks
-/// that the one before has brought into the cache.
+/// Questions. They come in windows; a contestant takes the next one each time, so that it does not find the
+/// blocks that the one before has brought into the cache.
 pub struct Questions<K> {
     pub keys: Vec<K>,
     window: usize,
 }
 
 impl<K: Key> Questions<K> {
-    /// For a filter of this size and number of members. A filter that fits the second-level cache gets one window
-    /// of 2^15 keys, so few that it stays there; a larger one enough keys to reach all of it; one beyond the caches
-    /// 16 windows of 2^20, whose blocks together are a gibibyte.
+    /// For a filter of this size and number of members. A filter that fits the second-level cache gets one
+    /// window of 2^15 keys, so few that it stays there; a larger one enough keys to reach all of it; one
+    /// beyond the caches 16 windows of 2^20, whose blocks together are a gibibyte.
     pub fn new(bytes: u64, members: u64, mixed: Mix) -> Questions<K> {
         let (window, windows) = match bytes {
             0..=0x10_0000 => (1 << 15, 1),

@@ -1,4 +1,5 @@
-//! The limit: touch one cache line for each key and do nothing else but hash the key, where it is not a hash already.
+//! The limit: touch one cache line for each key and do nothing else but hash the key, where it is not a hash
+//! already.
 
 use std::hint::black_box;
 
@@ -8,7 +9,8 @@ const AHEAD: usize = 64;
 /// Below this many lines (512 KiB) they are not: the second-level cache needs no asking.
 const NEAR: usize = 1 << 13;
 
-/// From this many lines (32 MiB) on they are asked into the second-level cache, which waits for more lines at once.
+/// From this many lines (32 MiB) on they are asked into the second-level cache, which waits for more lines at
+/// once.
 const FAR: usize = 1 << 19;
 
 /// The line of a hash.

@@ -58,7 +58,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The native filter beside Boost.Bloom, fastbloom, sbbf-rs-safe, xorf, qfilter, parquet, RocksDB and libbloom.
+    /// The native filter beside Boost.Bloom, fastbloom, sbbf-rs-safe, xorf, qfilter, parquet, RocksDB and
+    /// libbloom.
     Compare(compare::Options),
     /// The `rocksdb` dialect beside RocksDB's own reader and builder.
     Rocksdb(rocksdb::Options),
@@ -68,7 +69,8 @@ enum Command {
     Parquet(Common),
     /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
     Libbloom(drop_in::Options),
-    /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second process.
+    /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second
+    /// process.
     Jvm(jvm::Options),
     /// The native kind `dynamic` beside `fast`, qfilter, fastbloom and a cuckoo filter.
     Kinds(Common),

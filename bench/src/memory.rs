@@ -91,8 +91,8 @@ fn took(bytes: usize) {
     }
 }
 
-/// Gives allocations of 4 MiB and more 2 MiB pages, if that was asked for: then peers that do not ask for them
-/// have them too.
+/// Gives allocations of 4 MiB and more 2 MiB pages, if that was asked for: then peers that do not ask for
+/// them have them too.
 pub struct HugePages;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
@@ -104,8 +104,8 @@ impl HugePages {
     }
 }
 
-// SAFETY: the system's allocator does it all; large blocks are asked for with a wider alignment, of which `dealloc`
-// knows by their size.
+// SAFETY: the system's allocator does it all; large blocks are asked for with a wider alignment, of which
+// `dealloc` knows by their size.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
@@ -156,8 +156,8 @@ pub fn advise(block: *mut u8, len: usize) {
     unsafe { libc::madvise(block.wrapping_add(start).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
-/// Why a contender that needs so much memory while it builds must stay out: it would take more than two fifths of what is
-/// free, and others build beside it.
+/// Why a contender that needs so much memory while it builds must stay out: it would take more than two
+/// fifths of what is free, and others build beside it.
 pub fn refused(needed: u64) -> Option<String> {
     let available = available()?;
     (needed > available / 5 * 2)

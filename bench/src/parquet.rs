@@ -1,4 +1,5 @@
-//! The `parquet` dialect beside the parquet crate's Sbbf and sbbf-rs: the same layout, the same hash, the same bits.
+//! The `parquet` dialect beside the parquet crate's Sbbf and sbbf-rs: the same layout, the same hash, the
+//! same bits.
 
 use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};

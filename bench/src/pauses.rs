@@ -16,7 +16,8 @@ pub struct Options {
 /// Insertions that take longer than this are counted.
 const LONG: f64 = 0.1e-3;
 
-/// Single insertions into filters that begin with room for 1,000 keys, at 1 % up to 10^9 keys; CPU time of the thread.
+/// Single insertions into filters that begin with room for 1,000 keys, at 1 % up to 10^9 keys; CPU time of
+/// the thread.
 pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     println!("| | keys | over 0.1 ms | the hundredth longest | the tenth | the longest |");
     println!("|---|---|---|---|---|---|");

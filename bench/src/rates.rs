@@ -1,5 +1,5 @@
-//! The rates of every dialect: what is planned, and what keys of three shapes come to. Some originals' hashes treat keys that
-//! count up worse or better than others, and their dialects do what they do.
+//! The rates of every dialect: what is planned, and what keys of three shapes come to. Some originals' hashes
+//! treat keys that count up worse or better than others, and their dialects do what they do.
 
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
@@ -31,11 +31,13 @@ const NOTEWORTHY: f64 = 0.05;
 /// Keys asked for at a time.
 const BATCH: usize = 1000;
 
-/// Small filters differ among each other: so many keys go into filters of one size together, 200 filters at most.
+/// Small filters differ among each other: so many keys go into filters of one size together, 200 filters at
+/// most.
 const TOGETHER: u64 = 1_000_000;
 const MOST_FILTERS: u64 = 200;
 
-/// How many filters of so many keys are filled, each with keys of its own, and asked for their share of the absent ones.
+/// How many filters of so many keys are filled, each with keys of its own, and asked for their share of the
+/// absent ones.
 fn filters(keys: u64) -> u64 {
     (TOGETHER / keys.max(1)).clamp(1, MOST_FILTERS)
 }

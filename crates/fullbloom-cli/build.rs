@@ -20,8 +20,8 @@ fn published() -> Option<String> {
     after.get(..12).map(str::to_owned)
 }
 
-/// In a checkout, for optimised builds only: others are made all the time, and need not be made again for every
-/// commit.
+/// In a checkout, for optimised builds only: others are made all the time, and need not be made again for
+/// every commit.
 fn checked_out() -> Option<String> {
     if env::var("PROFILE").ok()? != "release" {
         return None;

@@ -1,5 +1,5 @@
-//! A compact filter of very many keys, made up on the fly: built in bounded memory, every thousandth key looked up, the rate
-//! measured.
+//! A compact filter of very many keys, made up on the fly: built in bounded memory, every thousandth key
+//! looked up, the rate measured.
 
 use crate::keys;
 use crate::memory::held_by;

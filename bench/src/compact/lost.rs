@@ -1,5 +1,5 @@
-//! Lookups of present keys over sizes, rates, shapes of keys and ways to ask: none is lost. With `--kernel` it is repeated for
-//! each kernel.
+//! Lookups of present keys over sizes, rates, shapes of keys and ways to ask: none is lost. With `--kernel`
+//! it is repeated for each kernel.
 
 use fullbloom::kernel::Kernel;
 use fullbloom::native::{CompactBuilder, CompactFilter};

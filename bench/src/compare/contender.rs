@@ -24,7 +24,8 @@ pub trait Contender<K> {
     /// All keys were there: from now on it is asked.
     fn finish(&mut self) {}
 
-    /// Not timed: makes the finished filter ready for questions, where that is the bench's need and not the filter's.
+    /// Not timed: makes the finished filter ready for questions, where that is the bench's need and not the
+    /// filter's.
     fn settle(&mut self) {}
 
     /// How many of the keys may be present, asked one by one.

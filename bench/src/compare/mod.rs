@@ -1,8 +1,10 @@
-//! The native filter beside the filters that Rust, C and C++ programs use: asked key by key, asked in batches, built.
+//! The native filter beside the filters that Rust, C and C++ programs use: asked key by key, asked in
+//! batches, built.
 //!
-//! All contenders get the same keys, the same number of bytes (the static xorf takes what it takes) and 2 MiB pages.
-//! `single` asks for absent keys one by one, `present` for present ones; `batch` asks for keys of which half are present, by the filter's own batch if it
-//! has one, else in a loop; `build` goes from keys to a filter in new memory.
+//! All contenders get the same keys, the same number of bytes (the static xorf takes what it takes) and 2 MiB
+//! pages. `single` asks for absent keys one by one, `present` for present ones; `batch` asks for keys of
+//! which half are present, by the filter's own batch if it has one, else in a loop; `build` goes from keys to
+//! a filter in new memory.
 
 #[cfg(boost_bloom)]
 mod boost;
@@ -278,7 +280,8 @@ fn build<K: NativeKeys>(
     Ok(names.zip(speeds).map(|(name, speeds)| Row::new(name, setting, speeds)).collect())
 }
 
-/// The rate of each filter, after a proof that each finds its keys and answers a batch as it does single keys.
+/// The rate of each filter, after a proof that each finds its keys and answers a batch as it does single
+/// keys.
 fn measure_rates<K: Key>(
     size: Size,
     contenders: &[Box<dyn Contender<K>>],
@@ -319,8 +322,8 @@ fn ask<K: Key>(
         Mode::Single | Mode::Build => Mix::Absent,
     };
     let questions = &Questions::<K>::new(size.bytes, size.members, mixed);
-    // A window of a small filter takes less than a tenth of a millisecond, and the first one of a turn brings the
-    // filter back into the cache.
+    // A window of a small filter takes less than a tenth of a millisecond, and the first one of a turn brings
+    // the filter back into the cache.
     let repeats = if questions.window() <= 1 << 15 { 32 } else { 1 };
     let answers = &RefCell::new(vec![false; questions.window()]);
     let contestants = contenders

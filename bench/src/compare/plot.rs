@@ -12,7 +12,8 @@ const NAMES: usize = 150;
 const HEAD: usize = 34;
 const PER_ROW: usize = 3;
 
-/// Light, or dark where the reader's system is; the page has a colour of its own, so that it can be read on any.
+/// Light, or dark where the reader's system is; the page has a colour of its own, so that it can be read on
+/// any.
 const STYLE: &str = "\
 <style>
 .page{fill:#fff}text{fill:#1f2328}.soft{fill:#656d76}.ours{fill:#1a8560}.peer{fill:#3f76bd}.limit{fill:#bbb}path{stroke:#1f2328}

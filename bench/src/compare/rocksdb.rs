@@ -12,7 +12,8 @@ use fullbloom::filter::Size as _;
 use fullbloom::sizing::{Request, Target};
 use std::error::Error;
 
-/// The algorithm, and the library; why others are missing goes to `missing`. Both keep all hashes while they build.
+/// The algorithm, and the library; why others are missing goes to `missing`. Both keep all hashes while they
+/// build.
 pub fn all<K: Key>(size: Size, missing: &mut Vec<String>) -> Result<Contenders<K>, Box<dyn Error>> {
     let request = Request { expected_keys: size.members, target: Target::BitsPerKey(size.bits_per_key) };
     let probes = RocksDb::size(&request)?.geometry().probes;

@@ -1,8 +1,8 @@
 //! The `rocksdb` dialect beside RocksDB: FastLocalBloom asked key by key and in batches, and built.
 //!
 //! Two opponents. *RocksDB* is the installed library, whatever CPU it was compiled for; Debian's answers one
-//! probe at a time. *RocksDB AVX2* is the algorithm of its AVX2 reader and of its builder, compiled for this CPU
-//! (`cpp/fast_local_avx2.cc`): what a RocksDB made with `-march=native` does. Keys are eight bytes.
+//! probe at a time. *RocksDB AVX2* is the algorithm of its AVX2 reader and of its builder, compiled for this
+//! CPU (`cpp/fast_local_avx2.cc`): what a RocksDB made with `-march=native` does. Keys are eight bytes.
 
 #[cfg(fast_local)]
 mod peers;
@@ -226,8 +226,8 @@ impl Subject {
         ))
     }
 
-    /// From keys to a filter in memory of its own, which every contestant asks for as it does: page faults count.
-    /// Builds of large filters take seconds and gigabytes, so there are fewer of them.
+    /// From keys to a filter in memory of its own, which every contestant asks for as it does: page faults
+    /// count. Builds of large filters take seconds and gigabytes, so there are fewer of them.
     fn build(&self, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         let bytes = self.content.len() - TRAILER;
         let rounds = match bytes {
@@ -235,8 +235,8 @@ impl Subject {
             0x400_0001..=0x2000_0000 => rounds.min(3),
             _ => 1,
         };
-        // The same keys again and again in place of more than 2^24: who keeps hashes keeps all of them, and who sets
-        // bits goes to another block with each.
+        // The same keys again and again in place of more than 2^24: who keeps hashes keeps all of them, and
+        // who sets bits goes to another block with each.
         let some: Vec<Key> = (0..self.members.min(1 << 24)).map(keys::member).collect();
         let members = Members { some: &some, count: self.members };
         let policy = Policy::new(FilterType::FastLocal, self.bits_per_key)?;

@@ -53,8 +53,8 @@ impl Output {
         Output { target: stdout(), buffer: Vec::with_capacity(2 * BLOCK), terminal, optional: false }
     }
 
-    /// As [`stdout`](Output::stdout), for commands whose work is more than their output: when the reader closes it,
-    /// the rest of the output is dropped, and the work goes on.
+    /// As [`stdout`](Output::stdout), for commands whose work is more than their output: when the reader
+    /// closes it, the rest of the output is dropped, and the work goes on.
     pub fn optional() -> Output {
         let mut out = Output::stdout();
         out.optional = true;

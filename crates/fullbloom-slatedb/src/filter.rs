@@ -8,8 +8,8 @@ use fullbloom::native::CompactFilter;
 use slatedb::{Filter, FilterQuery, FilterTarget};
 use std::sync::Arc;
 
-/// Prefixes are stored under other hashes than keys, so that a stored prefix does not make a key of the same bytes look
-/// present.
+/// Prefixes are stored under other hashes than keys, so that a stored prefix does not make a key of the same
+/// bytes look present.
 const PREFIX_SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The seed of the native hash, as in filters built without one.
@@ -24,8 +24,8 @@ pub(crate) fn prefix_hash(hash: u64) -> u64 {
     hash ^ PREFIX_SALT
 }
 
-/// A filter of one of the kinds that a policy reads. Each kind is a type, so that the lookups of one are compiled without
-/// the others: SlateDB calls them through a trait object anyway.
+/// A filter of one of the kinds that a policy reads. Each kind is a type, so that the lookups of one are
+/// compiled without the others: SlateDB calls them through a trait object anyway.
 pub(crate) trait Kind: Send + Sync + 'static {
     /// For keys of at most [`SHORT`] bytes.
     fn may_contain_short(&self, key: &[u8]) -> bool {
@@ -38,7 +38,8 @@ pub(crate) trait Kind: Send + Sync + 'static {
     fn size(&self) -> usize;
 }
 
-/// Kind `fast`, with the hash that the policies use: it is known when this is compiled, except for its numbers.
+/// Kind `fast`, with the hash that the policies use: it is known when this is compiled, except for its
+/// numbers.
 struct Fast {
     filter: NativeFilter,
     hasher: Fold64,
@@ -126,7 +127,8 @@ fn table<K: Kind>(kind: K, targets: Targets) -> Arc<dyn Filter> {
 /// The filter of a table, of kind `fast`.
 pub(crate) fn fast(filter: NativeFilter, targets: Targets) -> Arc<dyn Filter> {
     let hasher = Fold64::new(SEED);
-    // The hash of no bytes is odd. A filter with another hash, or with only the leading bits of this one, differs here.
+    // The hash of no bytes is odd. A filter with another hash, or with only the leading bits of this one,
+    // differs here.
     match filter.hash(b"") == hasher.hash(b"") {
         true => table(Fast { filter, hasher }, targets),
         false => table(filter, targets),

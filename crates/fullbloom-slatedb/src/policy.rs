@@ -53,8 +53,8 @@ impl FullbloomPolicy {
     /// The beginning of the names of all policies.
     pub const NAME: &'static str = "fullbloom";
 
-    /// Filters of kind `fast`, with this many bits per key: about 1 % false positives at 10, 0.06 % at 16. A lookup
-    /// reads one cache line; above about 14 bits per key mostly one, sometimes two.
+    /// Filters of kind `fast`, with this many bits per key: about 1 % false positives at 10, 0.06 % at 16. A
+    /// lookup reads one cache line; above about 14 bits per key mostly one, sometimes two.
     ///
     /// # Errors
     /// When the number is not positive, or too large.
@@ -62,8 +62,8 @@ impl FullbloomPolicy {
         Self::new(Build::Fast { bits_per_key: bits_per_key.into() })
     }
 
-    /// Filters of kind `compact`, with this rate, from 2^-64 to 0.5: 7.1 bits per key at 1 %, about 30 % fewer than
-    /// `fast`. Building takes longer, and a lookup reads 1.15 cache lines on average.
+    /// Filters of kind `compact`, with this rate, from 2^-64 to 0.5: 7.1 bits per key at 1 %, about 30 %
+    /// fewer than `fast`. Building takes longer, and a lookup reads 1.15 cache lines on average.
     ///
     /// # Errors
     /// When the rate is out of range.
@@ -77,16 +77,16 @@ impl FullbloomPolicy {
         Ok(FullbloomPolicy { build, bits_per_key, name: targets.name(Self::NAME), targets })
     }
 
-    /// Also stores the prefix of each key, so that `scan_prefix` skips tables without a matching prefix. Adjacent keys
-    /// with the same prefix store it once.
+    /// Also stores the prefix of each key, so that `scan_prefix` skips tables without a matching prefix.
+    /// Adjacent keys with the same prefix store it once.
     pub fn with_prefix_extractor(mut self, extractor: Arc<dyn PrefixExtractor>) -> Self {
         self.targets.extractor = Some(extractor);
         self.name = self.targets.name(Self::NAME);
         self
     }
 
-    /// Whether whole keys are stored; on by default. Without them filters are smaller, and a lookup of a key tests
-    /// whether a key with its prefix is in the table.
+    /// Whether whole keys are stored; on by default. Without them filters are smaller, and a lookup of a key
+    /// tests whether a key with its prefix is in the table.
     pub fn with_whole_key_filtering(mut self, enabled: bool) -> Self {
         self.targets.whole_key = enabled;
         self.name = self.targets.name(Self::NAME);

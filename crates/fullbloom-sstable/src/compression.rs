@@ -23,8 +23,8 @@ const MAX_CHUNK_LEN: u32 = 64 << 20;
 /// Cassandra and ScyllaDB take a compressor's name with or without its package.
 const PACKAGE: &[u8] = b"org.apache.cassandra.io.compress.";
 
-/// How the classes begin that DataStax Enterprise encrypts chunks with: `Encryptor`, `EncryptingLZ4Compressor` and others,
-/// with or without a package.
+/// How the classes begin that DataStax Enterprise encrypts chunks with: `Encryptor`,
+/// `EncryptingLZ4Compressor` and others, with or without a package.
 const ENCRYPTING: &[u8] = b"Encrypt";
 
 /// The start of the options that hold pieces of ScyllaDB's dictionary; eight decimal digits follow.

@@ -10,8 +10,8 @@ use std::fmt;
 pub enum Engine {
     /// Apache Cassandra.
     Cassandra,
-    /// ScyllaDB: there is a `Scylla.db`, or the version is one that only ScyllaDB writes, or one that it reads and the
-    /// directory is that of a ScyllaDB table.
+    /// ScyllaDB: there is a `Scylla.db`, or the version is one that only ScyllaDB writes, or one that it
+    /// reads and the directory is that of a ScyllaDB table.
     Scylla,
     /// DataStax Enterprise, Hyper-Converged Database and Astra: BTI versions before `da`. Sstables that they
     /// write in versions of Apache Cassandra cannot be distinguished.

@@ -214,8 +214,8 @@ impl PartitionKeyType {
         Some(PartitionKeyType(parts))
     }
 
-    /// Whether keys of this type have the bytes that the other type gives them: `text` and `ascii`, `uuid` and
-    /// `timeuuid`, `bigint` and `timestamp` are alike, and a `blob` is like everything.
+    /// Whether keys of this type have the bytes that the other type gives them: `text` and `ascii`, `uuid`
+    /// and `timeuuid`, `bigint` and `timestamp` are alike, and a `blob` is like everything.
     pub fn has_bytes_of(&self, other: &PartitionKeyType) -> bool {
         let alike = |kind: CqlType| match kind {
             Ascii => Text,
@@ -259,7 +259,8 @@ impl PartitionKeyType {
         Ok(())
     }
 
-    /// The text that [`encode`](PartitionKeyType::encode) reads as this key; `None` if it is not of this type.
+    /// The text that [`encode`](PartitionKeyType::encode) reads as this key; `None` if it is not of this
+    /// type.
     pub fn write(&self, key: &[u8]) -> Option<String> {
         if let [only] = self.0.as_slice() {
             return only.write(key);

@@ -1,7 +1,7 @@
 //! A new `Filter.db` from the keys of an sstable: at another rate, or because the old one is damaged.
 //!
-//! Three steps: [`propose`] counts the keys and sizes the filter, [`Proposal::build`] builds it, [`Rebuilt::write`]
-//! writes it (see [`replace`](crate::replace)). A dry run leaves out the last.
+//! Three steps: [`propose`] counts the keys and sizes the filter, [`Proposal::build`] builds it,
+//! [`Rebuilt::write`] writes it (see [`replace`](crate::replace)). A dry run leaves out the last.
 
 use crate::RebuildError;
 use crate::expected::{IndexShort, index_short};

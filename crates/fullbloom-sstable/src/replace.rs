@@ -7,8 +7,8 @@
 //! **ScyllaDB.** Every file of a table's directory must have the name of a component, else the node does not
 //! start. And since 2026.2 `Scylla.db` records a checksum of `Filter.db`, and the node does not start if they
 //! disagree. So nothing but components is ever in that directory: backups and temporary files are in
-//! directories of their own under `snapshots`, which a node does not read. The two files are replaced in three
-//! renames, and a node starts after each of them:
+//! directories of their own under `snapshots`, which a node does not read. The two files are replaced in
+//! three renames, and a node starts after each of them:
 //!
 //! | after | `Filter.db` | `Scylla.db` records |
 //! |---|---|---|
@@ -120,8 +120,8 @@ pub fn check(sstable: &Sstable) -> Result<(), Refusal> {
     others.map_or(Ok(()), |other| Err(Refusal::Damaged(other)))
 }
 
-/// The right to replace the filter of an sstable, until it is dropped: other processes that want to replace it
-/// wait. Taken before the sstable is read.
+/// The right to replace the filter of an sstable, until it is dropped: other processes that want to replace
+/// it wait. Taken before the sstable is read.
 #[derive(Debug)]
 pub enum Claimed {
     /// A file, in its place or in another directory.
@@ -160,8 +160,8 @@ impl Claimed {
 }
 
 impl Rebuilt<'_> {
-    /// Writes the filter to the place that was claimed, and makes the other components agree with it. A filter
-    /// that has these bytes already is left alone.
+    /// Writes the filter to the place that was claimed, and makes the other components agree with it. A
+    /// filter that has these bytes already is left alone.
     ///
     /// In place, [`check`] must have been asked first.
     pub fn write(&self, claimed: Claimed) -> Result<Written, FileError> {
@@ -195,16 +195,16 @@ impl Rebuilt<'_> {
         Ok(written)
     }
 
-    /// Whether the sstable has this filter already, and the components that must agree with it do: then nothing is
-    /// written in place.
+    /// Whether the sstable has this filter already, and the components that must agree with it do: then
+    /// nothing is written in place.
     pub fn is_done(&self) -> bool {
         let recorded = self.sstable.scylla_db().filter(|read| read.digests.is_some());
         let agrees = recorded.is_none_or(|read| read.filter_digest() == Some(self.digest()));
         agrees && self.sstable.lists(FILTER) != Some(false) && self.is_in_place()
     }
 
-    /// As [`write`](Rebuilt::write), for programs that are the only ones to replace filters: claims the filter
-    /// only now.
+    /// As [`write`](Rebuilt::write), for programs that are the only ones to replace filters: claims the
+    /// filter only now.
     pub fn save(&self, output: &Output) -> Result<Written, FileError> {
         self.write(Claimed::new(self.sstable, output, || {})?)
     }
@@ -253,8 +253,9 @@ impl Rebuilt<'_> {
     }
 }
 
-/// Puts the old filter of an sstable back, with what belongs to it, newest backup first; `None` if there is no
-/// backup. Calls `waiting` once if another process has claimed the filter. [`check`] must have been asked first.
+/// Puts the old filter of an sstable back, with what belongs to it, newest backup first; `None` if there is
+/// no backup. Calls `waiting` once if another process has claimed the filter. [`check`] must have been asked
+/// first.
 pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Written>, FileError> {
     let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
     if sstable.engine() != Engine::Scylla {

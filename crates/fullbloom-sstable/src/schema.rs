@@ -16,8 +16,8 @@ use fullbloom::DecodeError;
 /// Type number of the serialization header.
 const HEADER: u32 = 3;
 
-/// The type of an sstable's partition key; `None` if it is not recorded, cannot be read, or is of a class that
-/// is not supported.
+/// The type of an sstable's partition key; `None` if it is not recorded, cannot be read, or is of a class
+/// that is not supported.
 pub fn partition_key_type(sstable: &Sstable) -> Option<PartitionKeyType> {
     let layout = Version::of(sstable.format, &sstable.version).statistics?;
     let map = sstable.open(STATISTICS).ok()?;

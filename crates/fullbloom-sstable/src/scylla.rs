@@ -1,5 +1,5 @@
-//! `Scylla.db`: what ScyllaDB adds to an sstable. Above all the checksums of the other components, `Filter.db`
-//! among them, which ScyllaDB writes and checks since 2026.2.
+//! `Scylla.db`: what ScyllaDB adds to an sstable. Above all the checksums of the other components,
+//! `Filter.db` among them, which ScyllaDB writes and checks since 2026.2.
 //!
 //! ```text
 //!   | parts: u32 | parts * (tag: u32, length: u32, bytes) | CRC of everything before it: u32 |

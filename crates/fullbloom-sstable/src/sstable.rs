@@ -114,8 +114,8 @@ impl Sstable {
         asked.ok_or_else(|| FileError::io(path, "open", io::ErrorKind::NotFound.into()))
     }
 
-    /// The sstable that the file called `name` is a component of, from bytes in memory: pairs of a file's name and its
-    /// contents. No file is read, and nothing is known about the directory.
+    /// The sstable that the file called `name` is a component of, from bytes in memory: pairs of a file's
+    /// name and its contents. No file is read, and nothing is known about the directory.
     pub fn in_memory(name: &str, files: Vec<(String, Vec<u8>)>) -> Result<Sstable, FileError> {
         let path = Path::new(name);
         let invalid = |e| FileError::io(path, "open", io::Error::new(io::ErrorKind::InvalidInput, e));
@@ -167,8 +167,8 @@ impl Sstable {
         Engine::of(self)
     }
 
-    /// Whether this is an sstable of ScyllaDB, and not only a copy of some of its files, without a `TOC.txt`: a node
-    /// does not start on it.
+    /// Whether this is an sstable of ScyllaDB, and not only a copy of some of its files, without a `TOC.txt`:
+    /// a node does not start on it.
     pub(crate) fn lacks_toc(&self) -> bool {
         matches!(self.toc, Toc::Absent) && self.has(SCYLLA) && self.has(DATA)
     }

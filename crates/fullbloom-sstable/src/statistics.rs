@@ -1,5 +1,5 @@
-//! `Statistics.db`, as far as filters need it: the partitioner, the rate that the sstable was written with, and
-//! the number of partitions.
+//! `Statistics.db`, as far as filters need it: the partitioner, the rate that the sstable was written with,
+//! and the number of partitions.
 //!
 //! ```text
 //!   k* – m*       | count: i32 |                 count * | type: i32 | offset: i32 | components ...

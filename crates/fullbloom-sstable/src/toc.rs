@@ -34,8 +34,8 @@ pub fn decode(toc_txt: &[u8]) -> Result<Vec<String>, DecodeError> {
     Ok(names)
 }
 
-/// The bytes of a `TOC.txt` that lists this component too: in its place if the names are sorted, as Cassandra 6.0
-/// writes them, else at the end.
+/// The bytes of a `TOC.txt` that lists this component too: in its place if the names are sorted, as Cassandra
+/// 6.0 writes them, else at the end.
 pub(crate) fn with(toc_txt: &[u8], component: &str) -> Vec<u8> {
     let mut lines: Vec<&[u8]> = toc_txt.split_inclusive(|byte| *byte == b'\n').collect();
     let at = match lines.is_sorted() {

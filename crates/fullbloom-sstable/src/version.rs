@@ -1,8 +1,9 @@
 //! The layout of an sstable's components, by its format token and version letters.
 //!
 //! Versions are looked up here only. Letters alone give no order: `da` (BTI) is newer than `oa` (BIG). The
-//! family of the filter is part of the file name's [`Descriptor`](fullbloom::internal::cassandra::Descriptor),
-//! because a filter can be opened without its sstable.
+//! family of the filter is part of the file name's
+//! [`Descriptor`](fullbloom::internal::cassandra::Descriptor), because a filter can be opened without its
+//! sstable.
 //!
 //! | token | letters | keys from | `CompressionInfo.db` | `Statistics.db` |
 //! |---|---|---|---|---|

@@ -133,8 +133,8 @@ fn look_into(
     Ok(())
 }
 
-/// Whether this file is the one that is reported for its sstable, so that there is one line for an sstable, not one
-/// for each of its ten files: the filter, or without a filter the data.
+/// Whether this file is the one that is reported for its sstable, so that there is one line for an sstable,
+/// not one for each of its ten files: the filter, or without a filter the data.
 fn stands_for_sstable(name: &str, all: &[&str]) -> bool {
     let filter = || name.strip_suffix(DATA).map(|prefix| format!("{prefix}{FILTER}"));
     name.ends_with(FILTER) || filter().is_some_and(|filter| !all.contains(&filter.as_str()))

@@ -4,8 +4,8 @@
 //! cargo run --release -p fullbloom-table --example bench_filters -- [KEYS] [ROUNDS]
 //! ```
 //!
-//! Keys are sorted, 16 bytes, 10 bits per key. `interop/tables/rocksdb_bench.cc` measures RocksDB's builder on the same
-//! keys; `interop/tables/bench` runs both in turns.
+//! Keys are sorted, 16 bytes, 10 bits per key. `interop/tables/rocksdb_bench.cc` measures RocksDB's builder
+//! on the same keys; `interop/tables/bench` runs both in turns.
 
 use fullbloom::dialect::Name;
 use fullbloom_table::filter::Policy;

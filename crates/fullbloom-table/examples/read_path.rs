@@ -4,9 +4,10 @@
 //! cargo run --release -p fullbloom-table --example read_path -- [KEYS] [TABLES]
 //! ```
 //!
-//! Loads KEYS keys (300,000 unless given) into TABLES tables (6) that all cover the whole range of keys, as the newest
-//! tables of a store do, and looks up keys that are there and keys that are not. Without filters every lookup goes
-//! through the tables one by one, newest first, and reads a block of each until the key is found.
+//! Loads KEYS keys (300,000 unless given) into TABLES tables (6) that all cover the whole range of keys, as
+//! the newest tables of a store do, and looks up keys that are there and keys that are not. Without filters
+//! every lookup goes through the tables one by one, newest first, and reads a block of each until the key is
+//! found.
 
 use fullbloom::dialect::Name;
 use fullbloom_table::filter::Policy;

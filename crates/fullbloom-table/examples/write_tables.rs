@@ -4,8 +4,8 @@
 //! cargo run --release -p fullbloom-table --example write_tables -- DIRECTORY [KEYS]
 //! ```
 //!
-//! Keys are `key%010d` of the even numbers below twice KEYS (20,000 unless given), so that odd numbers are absent and
-//! inside the range of the file; the value of a key is `value-` and the key.
+//! Keys are `key%010d` of the even numbers below twice KEYS (20,000 unless given), so that odd numbers are
+//! absent and inside the range of the file; the value of a key is `value-` and the key.
 
 use fullbloom::dialect::Name;
 use fullbloom_table::checksum::Checksum;

@@ -1,7 +1,7 @@
 //! An in-memory table: entries sorted by key, written out as a table.
 //!
-//! [`Tables`](crate::Tables) reads it before all table files. An engine with its own memory table looks there first
-//! and needs only the files.
+//! [`Tables`](crate::Tables) reads it before all table files. An engine with its own memory table looks there
+//! first and needs only the files.
 
 use crate::error::TableError;
 use crate::writer::{TableWriter, WriterOptions, Written};

@@ -12,9 +12,9 @@
 //! For authors of engines, in two cases. A read-only reader of a LevelDB or RocksDB database adds the
 //! database's tables by level ([`Tables::add_to_level`]) and looks keys up. An engine under development uses
 //! [`Tables`] as its read path until it has its own, and afterwards as the reference that its own is compared
-//! with: same answers, same
-//! [`ReadCounts`], which count what filters save the way RocksDB's tickers do. The log, background flushing and
-//! compaction are left to the engine. `examples/read_path.rs` shows what each kind of filter saves.
+//! with: same answers, same [`ReadCounts`], which count what filters save the way RocksDB's tickers do. The
+//! log, background flushing and compaction are left to the engine. `examples/read_path.rs` shows what each
+//! kind of filter saves.
 
 use crate::error::{Problem, TableError};
 use crate::filter::{Question, TableFilter};

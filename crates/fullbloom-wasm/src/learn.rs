@@ -117,8 +117,8 @@ pub fn reads(tables: u32, keys: u32, bits_per_key: f64, lookups: u32, shown: u32
 /// Keys of the samples: `user:0` and so on.
 const SAMPLE_KEYS: u32 = 3000;
 
-/// A filter file to look at, with the keys `user:0` to `user:2999`. `holed` is one of Cassandra with a tenth of its
-/// bits lost, `native-compact` a native one of kind `compact`.
+/// A filter file to look at, with the keys `user:0` to `user:2999`. `holed` is one of Cassandra with a tenth
+/// of its bits lost, `native-compact` a native one of kind `compact`.
 #[wasm_bindgen]
 pub fn sample(dialect: &str) -> Result<Vec<u8>, String> {
     if dialect == "native-compact" {

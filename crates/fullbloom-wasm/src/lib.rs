@@ -1,4 +1,5 @@
-//! What the page in `web/` calls. Records go out as the JSON that `fullbloom plan --json` and `inspect --json` print.
+//! What the page in `web/` calls. Records go out as the JSON that `fullbloom plan --json` and `inspect
+//! --json` print.
 //!
 //! | module | what is there |
 //! |---|---|

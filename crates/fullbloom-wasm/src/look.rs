@@ -61,8 +61,8 @@ struct Drawn {
     array_len: u64,
 }
 
-/// Opens a file of `len` bytes. `now` is in milliseconds since 1970; `dialect` is empty if the file shall say it. `bits`
-/// and `probes` are for raw bits, and 0 elsewhere.
+/// Opens a file of `len` bytes. `now` is in milliseconds since 1970; `dialect` is empty if the file shall say
+/// it. `bits` and `probes` are for raw bits, and 0 elsewhere.
 #[wasm_bindgen]
 pub fn look(
     name: &str,

@@ -9,7 +9,8 @@ use fullbloom_ops::Wish;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// What `fullbloom plan --json` prints for all dialects. `wish` is `fpr`, `bits_per_key` or `memory` (in bytes).
+/// What `fullbloom plan --json` prints for all dialects. `wish` is `fpr`, `bits_per_key` or `memory` (in
+/// bytes).
 #[wasm_bindgen]
 pub fn plan(expected_keys: f64, wish: &str, value: f64) -> Result<String, String> {
     let wish = match wish {
@@ -34,8 +35,8 @@ fn steps(most: f64) -> impl Iterator<Item = f64> {
     (2..=(2.0 * most) as u32).map(|half| f64::from(half) / 2.0)
 }
 
-/// The rate to expect of one dialect over its real bits per key, up to `most`, as a list of points. `native-compact` is
-/// the kind `compact` of the native dialect.
+/// The rate to expect of one dialect over its real bits per key, up to `most`, as a list of points.
+/// `native-compact` is the kind `compact` of the native dialect.
 #[wasm_bindgen]
 pub fn curve(dialect: &str, expected_keys: f64, most: f64) -> Result<String, String> {
     if dialect == "native-compact" {

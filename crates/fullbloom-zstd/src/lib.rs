@@ -1,8 +1,8 @@
 //! The part of the `zstd` crate that fullbloom uses, under the same names, without C code.
 //!
-//! `zstd` compiles C, which WebAssembly builds have no compiler for. There the crates that depend on it take this
-//! one instead, and need no other source. It is slower, and knows no dictionary of plain bytes: one has to begin
-//! with tables, as trained dictionaries do.
+//! `zstd` compiles C, which WebAssembly builds have no compiler for. There the crates that depend on it take
+//! this one instead, and need no other source. It is slower, and knows no dictionary of plain bytes: one has
+//! to begin with tables, as trained dictionaries do.
 //!
 //! ```
 //! let packed = fullbloom_zstd::bulk::compress(b"some some some bytes", 3)?;

@@ -236,8 +236,8 @@ pub(crate) const JOURNAL_MAGIC: &[u8; 8] = b"\x89FBJRNL\n";
 /// The longest file name of common file systems, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Where the journal of a file is: beside the file itself, not beside a link to it. `None` if the file does not
-/// exist, or its name is too long to have a journal.
+/// Where the journal of a file is: beside the file itself, not beside a link to it. `None` if the file does
+/// not exist, or its name is too long to have a journal.
 pub(crate) fn journal_of(path: &Path) -> Option<PathBuf> {
     let place = fs::canonicalize(path).ok()?;
     let mut name = place.file_name()?.to_owned();

@@ -26,8 +26,9 @@ use std::path::PathBuf;
 /// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
 /// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with
 /// the file. A fast filter has room for the keys it was built for; more keys are inserted with a warning, and
-/// its false-positive rate rises. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter
-/// with expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
+/// its false-positive rate rises. A deletable filter counts every key: a key inserted twice must be removed
+/// twice. In a filter with expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on
+/// errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// One key per line, in the order of the file. Partition keys of Cassandra are written in the types that
 /// Statistics.db records, as check --key-type reads them; a key that is not of its type is written in hex
 /// after 0x. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. Exit
-/// status: 0 if keys were printed, 1 if no key was found or the file could not be read to its end, 2 on errors.
+/// status: 0 if keys were printed, 1 if no key was found or the file could not be read to its end, 2 on
+/// errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

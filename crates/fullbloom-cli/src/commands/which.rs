@@ -15,9 +15,9 @@ use std::path::PathBuf;
 /// Find the filters, tables and sstables that may hold a key
 ///
 /// Looks the keys up in the filter of every file that is given, and of every table or sstable of a directory.
-/// For each it prints maybe, or no: the key is surely not there. Where there is no filter, the answer is maybe;
-/// unknown means that the filter cannot be read. Exit status: 0 if a filter may hold a key, 1 if none does, 2 on
-/// errors.
+/// For each it prints maybe, or no: the key is surely not there. Where there is no filter, the answer is
+/// maybe; unknown means that the filter cannot be read. Exit status: 0 if a filter may hold a key, 1 if none
+/// does, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,5 @@
-//! Filters converted without their keys, filter files verified with keys, how files are recognised, and the benchmark.
+//! Filters converted without their keys, filter files verified with keys, how files are recognised, and the
+//! benchmark.
 
 use crate::common::{Dir, lines, run};
 use fullbloom_testkit::vectors;

@@ -1,4 +1,5 @@
-//! The formats of other systems through the command: files of the real programs answered, made again and judged.
+//! The formats of other systems through the command: files of the real programs answered, made again and
+//! judged.
 
 use crate::common::{Dir, run};
 use fullbloom_testkit::vectors::{self, Record, Value};

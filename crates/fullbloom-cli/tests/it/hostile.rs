@@ -1,4 +1,5 @@
-//! Files made to exhaust memory or time, a system without threads, closed outputs and places that may not be read.
+//! Files made to exhaust memory or time, a system without threads, closed outputs and places that may not be
+//! read.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // setrlimit
@@ -78,8 +79,8 @@ fn a_table_that_does_not_fit_into_memory_leaves_nothing_behind() {
     assert_eq!(dir.names(), Vec::<String>::new());
 }
 
-/// Runs the command as somebody who may start no further thread, and for whom permissions count. Only root can become
-/// somebody else; others are limited themselves. `None` if nobody else can run the command.
+/// Runs the command as somebody who may start no further thread, and for whom permissions count. Only root
+/// can become somebody else; others are limited themselves. `None` if nobody else can run the command.
 fn run_limited(dir: &Dir, args: &[&str], stdin: &[u8], threads: bool) -> Option<Outcome> {
     let is_root = fs::metadata(dir.path("")).unwrap().uid() == 0;
     let mut command = command(args);

@@ -1,5 +1,5 @@
-//! Every kind of place, sound and damaged, in the JSON of every command. Each output is checked against the schema where it is
-//! parsed; see `common::schema`.
+//! Every kind of place, sound and damaged, in the JSON of every command. Each output is checked against the
+//! schema where it is parsed; see `common::schema`.
 
 use crate::common::{Dir, lines, run, schema};
 use crate::support::{Table, filter, index, keys};

@@ -43,7 +43,8 @@ fn refused(outcome: Outcome, part: &str, what: &str) {
     assert!(outcome.out.is_empty() || what.contains("inspect"), "{what}: {outcome:?}");
 }
 
-/// What makes a filter of more than the memory, in this dialect; `None` where none is before its keys are there.
+/// What makes a filter of more than the memory, in this dialect; `None` where none is before its keys are
+/// there.
 fn large(dialect: Name) -> Option<[&'static str; 4]> {
     match dialect {
         Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon => None, // sized by the keys that come

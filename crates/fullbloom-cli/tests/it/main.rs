@@ -1,4 +1,5 @@
-//! The command's tests, in one program: `cargo test -p fullbloom-cli --test it crash::` runs one module of it.
+//! The command's tests, in one program: `cargo test -p fullbloom-cli --test it crash::` runs one module of
+//! it.
 
 mod build;
 mod cassandra;

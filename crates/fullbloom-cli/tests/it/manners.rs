@@ -351,8 +351,8 @@ mod full {
         use std::os::unix::process::CommandExt;
         let mut command = command(args);
         if std::fs::metadata(dir.path("")).unwrap().uid() == 0 {
-            // The program may stand where only root looks. Another process copies it: a copy that is open for writing here
-            // is so for a moment in children of other tests, too, and cannot be run then.
+            // The program may stand where only root looks. Another process copies it: a copy that is open for
+            // writing here is so for a moment in children of other tests, too, and cannot be run then.
             let copy = dir.path("fullbloom");
             if !copy.exists() {
                 let mut cp = std::process::Command::new("cp");

@@ -1,5 +1,5 @@
-//! The commands of docs/tour.md, and those of the README with an output, are run and print what the page shows. Every
-//! other command of the README, of docs/command.md and of the help is accepted.
+//! The commands of docs/tour.md, and those of the README with an output, are run and print what the page
+//! shows. Every other command of the README, of docs/command.md and of the help is accepted.
 //!
 //! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test it tour::` rewrites the outputs in the pages.
 
@@ -100,7 +100,8 @@ fn run_page(page_path: &Path, least: usize) {
     }
 }
 
-/// The calls of the program in a line of a shell, without what comes in and goes out: `zcat f | fullbloom build -o x # why`.
+/// The calls of the program in a line of a shell, without what comes in and goes out: `zcat f | fullbloom
+/// build -o x # why`.
 fn calls(line: &str) -> impl Iterator<Item = Vec<&str>> {
     let line = line.split(" #").next().unwrap_or_default();
     line.split(['|', '&']).filter_map(|part| {

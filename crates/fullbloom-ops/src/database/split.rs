@@ -3,11 +3,12 @@
 //! A lookup of a key that is in no table needlessly reads every table whose filter says "maybe": on level 0
 //! each table may, below it at most one of each level. Two ways to spend the same memory on that:
 //!
-//! * **equal**: the same bits per key everywhere, as engines do it. Nearly all memory goes to the last level, which holds
-//!   nearly all keys but is only one of the reads to be saved;
-//! * **optimal**: fewer bits where saving one read takes the bits of many keys. With textbook filters, `p = e^(-b ln²2)`, the
-//!   least sum of reads has rates in proportion to the keys of each run (Dayan, Athanassoulis and Idreos, "Monkey", 2017).
-//!   Here the real rates of the dialect and its real sizes are used, found by one price for a byte on all levels.
+//! * **equal**: the same bits per key everywhere, as engines do it. Nearly all memory goes to the last level,
+//!   which holds nearly all keys but is only one of the reads to be saved;
+//! * **optimal**: fewer bits where saving one read takes the bits of many keys. With textbook filters, `p =
+//!   e^(-b ln²2)`, the least sum of reads has rates in proportion to the keys of each run (Dayan,
+//!   Athanassoulis and Idreos, "Monkey", 2017). Here the real rates of the dialect and its real sizes are
+//!   used, found by one price for a byte on all levels.
 
 use fullbloom::SizeError;
 use fullbloom::any;

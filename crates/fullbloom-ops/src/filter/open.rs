@@ -290,8 +290,8 @@ impl<'a> Rebuild<'a> {
     }
 }
 
-/// Whether two dynamic filters with the same options hold the same keys: then their files are equal. `None` for
-/// filters that forget keys, because their files depend on when each key came.
+/// Whether two dynamic filters with the same options hold the same keys: then their files are equal. `None`
+/// for filters that forget keys, because their files depend on when each key came.
 fn same_file(rebuilt: &AnyFilter, old: &AnyFilter) -> Option<bool> {
     let facts = old.native_facts()?;
     let KindFacts::Dynamic { mode, .. } = facts.kind else { return None };

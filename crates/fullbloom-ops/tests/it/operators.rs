@@ -1,5 +1,5 @@
-//! What operators must be able to rely on: the same answer however a place is named, nothing rebuilt from half
-//! of the keys, nothing written under an open database.
+//! What operators must be able to rely on: the same answer however a place is named, nothing rebuilt from
+//! half of the keys, nothing written under an open database.
 
 use crate::databases::{copy, tables};
 use fullbloom::internal::replace::Output;

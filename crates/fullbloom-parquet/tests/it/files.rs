@@ -1,4 +1,5 @@
-//! Files written by the parquet crate: every filter is found, every value of its column is in it, and damage is told.
+//! Files written by the parquet crate: every filter is found, every value of its column is in it, and damage
+//! is told.
 
 use fullbloom::Filter;
 use fullbloom::dialect::Parquet;

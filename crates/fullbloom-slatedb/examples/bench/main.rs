@@ -1,7 +1,8 @@
-//! Filters inside SlateDB: building and looking up through its traits, and whole gets of absent keys from a warm cache.
+//! Filters inside SlateDB: building and looking up through its traits, and whole gets of absent keys from a
+//! warm cache.
 //!
-//! All policies are measured in one process, in turns. The figures are medians of the CPU time of the thread, so other
-//! programs disturb them little.
+//! All policies are measured in one process, in turns. The figures are medians of the CPU time of the thread,
+//! so other programs disturb them little.
 //!
 //!     cargo run --release --example bench [--quick]
 
@@ -73,8 +74,8 @@ fn key(number: u64) -> Bytes {
     Bytes::from(format!("user:{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// Builds a filter, and returns the time it took. The engine has just encoded an entry when it adds it to the filter: the
-/// entries are read into the cache before the clock starts.
+/// Builds a filter, and returns the time it took. The engine has just encoded an entry when it adds it to the
+/// filter: the entries are read into the cache before the clock starts.
 fn build(policy: &dyn FilterPolicy, entries: &[RowEntry]) -> (Arc<dyn Filter>, f64) {
     let (mut builder, mut time) = (policy.builder(), 0.0);
     for entries in entries.chunks(IN_CACHE) {
@@ -165,8 +166,8 @@ fn timed<T>(count: usize, times: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Building and single lookups of every policy. Two more rows show what surrounds the filter: the same filter without
-/// SlateDB's traits (its build starts with hashes), and a policy that only reads the key.
+/// Building and single lookups of every policy. Two more rows show what surrounds the filter: the same filter
+/// without SlateDB's traits (its build starts with hashes), and a policy that only reads the key.
 fn filters(policies: &[Policy], keys: u64, rounds: usize) -> Result<(), fullbloom::SizeError> {
     let work = Work::new(keys);
     let (mut times, mut bare) = (vec![Times::default(); policies.len() + 1], Times::default());

@@ -1,9 +1,9 @@
-//! What a filter saves in a real storage engine: a SlateDB store on a local object store, written, compacted, restarted
-//! and read under four filter policies.
+//! What a filter saves in a real storage engine: a SlateDB store on a local object store, written, compacted,
+//! restarted and read under four filter policies.
 //!
-//! Every store gets the same operations: puts in random order through write-ahead log and memory tables, deletes,
-//! compaction, a restart, more puts. It is then read by a new process of the engine, with indexes and filters in its
-//! cache and no data blocks, as in a store that is much larger than memory.
+//! Every store gets the same operations: puts in random order through write-ahead log and memory tables,
+//! deletes, compaction, a restart, more puts. It is then read by a new process of the engine, with indexes
+//! and filters in its cache and no data blocks, as in a store that is much larger than memory.
 //!
 //!     cargo run --release --example store [KEYS]
 
@@ -73,7 +73,8 @@ fn key(number: u64) -> String {
     format!("user:{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Keys with even numbers are written, those with odd numbers stay absent. Every tenth of them is deleted again.
+/// Keys with even numbers are written, those with odd numbers stay absent. Every tenth of them is deleted
+/// again.
 async fn write(objects: Arc<dyn ObjectStore>, policies: &Policies, keys: u64) -> Result<(), Error> {
     let db = open(objects.clone(), policies, settings(TABLE)).await?;
     for number in 0..keys {

@@ -1,7 +1,7 @@
 //! Random operations on a store and on a map in memory: after every one, both hold the same.
 //!
-//! A store is reopened under another policy all the time, so that tables written under every policy are read under every
-//! other.
+//! A store is reopened under another policy all the time, so that tables written under every policy are read
+//! under every other.
 
 use crate::engine::{compacted, flush, settings};
 use crate::policies::{Configuration, configurations};

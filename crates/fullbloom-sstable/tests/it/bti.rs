@@ -99,8 +99,8 @@ fn a_changed_byte_is_noticed_unless_it_is_in_a_key_that_keeps_the_byte_of_its_ha
                     table.put("da", 1, component, &bytes);
                     inspect(&table.one());
                     let Ok(found) = read(&table.one()) else { continue };
-                    // Rows and uncompressed data have no checksum here, and one changed key in 256 keeps the byte of
-                    // its hash: only such a key may pass.
+                    // Rows and uncompressed data have no checksum here, and one changed key in 256 keeps the
+                    // byte of its hash: only such a key may pass.
                     let plain = component == "Rows.db" || component == "Data.db" && !compressed;
                     let expected = sorted(keys.clone());
                     let wrong: Vec<_> =

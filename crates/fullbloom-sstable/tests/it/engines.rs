@@ -1,5 +1,6 @@
-//! Sstables of Cassandra 6.0, ScyllaDB and DataStax against their manifests: the selection under `vectors/`, and all of
-//! them where they are at hand: `FULLBLOOM_SHARED=DIR cargo test -p fullbloom-sstable --test it engines -- --ignored`.
+//! Sstables of Cassandra 6.0, ScyllaDB and DataStax against their manifests: the selection under `vectors/`,
+//! and all of them where they are at hand: `FULLBLOOM_SHARED=DIR cargo test -p fullbloom-sstable --test it
+//! engines -- --ignored`.
 
 use fullbloom::any::AnyFilter;
 use fullbloom::internal::replace::Output;

@@ -1,7 +1,7 @@
 //! Real sstables of 20 versions, where they are at hand: `FULLBLOOM_FETCHED=DIR cargo test -- --ignored`.
 //!
-//! The directory holds sstables of Apache Cassandra's own tests and a `manifest.json` that says of each filter its
-//! family, the keys it must have and its answers for 300 absent keys.
+//! The directory holds sstables of Apache Cassandra's own tests and a `manifest.json` that says of each
+//! filter its family, the keys it must have and its answers for 300 absent keys.
 
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;

@@ -257,7 +257,8 @@ fn an_index_that_ends_early_is_told_with_the_place_and_no_filter_is_called_well(
         let table = Table::new();
         table.add(version, 1, &keys, 0.01);
         let whole = index(version, &keys);
-        // Cuts between entries cannot be seen: the format has no count. They show in the filter, which has more keys.
+        // Cuts between entries cannot be seen: the format has no count. They show in the filter, which has
+        // more keys.
         let starts: Vec<usize> = (0..=keys.len()).map(|n| index(version, &keys[..n]).len()).collect();
         for cut in 0..whole.len() {
             table.put(version, 1, "Index.db", &whole[..cut]);

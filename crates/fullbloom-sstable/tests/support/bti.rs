@@ -5,7 +5,8 @@ use fullbloom::dialect::Name;
 use fullbloom::hash::murmur3_cassandra;
 use std::fs;
 
-/// Path of a key in the trie: any bytes that keep the order, and of which none begins with another, will do here.
+/// Path of a key in the trie: any bytes that keep the order, and of which none begins with another, will do
+/// here.
 fn path(key: &[u8]) -> Vec<u8> {
     let mut path: Vec<u8> = key.iter().flat_map(|byte| [1, *byte]).collect();
     path.push(0);

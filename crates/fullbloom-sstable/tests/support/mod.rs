@@ -145,7 +145,8 @@ impl Table {
 
     pub fn put(&self, version: &str, generation: u32, component: &str, bytes: &[u8]) {
         let path = self.path(version, generation, component);
-        // Some file systems wait for the disk when a file is cut to nothing and written again, but not for a new one.
+        // Some file systems wait for the disk when a file is cut to nothing and written again, but not for a
+        // new one.
         let _ = fs::remove_file(&path);
         fs::write(path, bytes).unwrap();
     }

@@ -1,4 +1,5 @@
-//! Damaged and hostile tables: an error that says where, or the right answer; never a panic, and bounded memory.
+//! Damaged and hostile tables: an error that says where, or the right answer; never a panic, and bounded
+//! memory.
 
 use fullbloom::dialect::Name;
 use fullbloom_table::block::IndexFormat;

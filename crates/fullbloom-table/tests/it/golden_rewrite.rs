@@ -134,7 +134,8 @@ fn filter_blocks(table: &Table<&[u8]>) -> Vec<(Vec<u8>, Vec<u8>)> {
     blocks
 }
 
-/// Index keys as far as releases agree: behind a shortened key each writes the greatest kind of entry it knows.
+/// Index keys as far as releases agree: behind a shortened key each writes the greatest kind of entry it
+/// knows.
 fn without_seek_kind(golden: &Golden, blocks: Vec<(Vec<u8>, Vec<u8>)>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let strip = |(mut key, block): (Vec<u8>, Vec<u8>)| {
         if golden.name.starts_with("r629_") && key.ends_with(&[0xff; 7]) {

@@ -1,4 +1,5 @@
-//! Filters made anew in tables that RocksDB and LevelDB wrote: after damage, at other sizes, and where there was none.
+//! Filters made anew in tables that RocksDB and LevelDB wrote: after damage, at other sizes, and where there
+//! was none.
 
 use crate::common::{self, keys_of};
 use fullbloom_table::filter::Question;

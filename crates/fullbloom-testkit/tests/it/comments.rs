@@ -5,29 +5,10 @@ use crate::sources;
 /// The width of `rustfmt.toml`.
 const WIDTH: usize = 110;
 
-/// Folders whose comments are not yet all within that width.
-const NOT_YET: [&str; 12] = [
-    "bench/",
-    "crates/fullbloom/src/kernel/",
-    "crates/fullbloom/src/native/compact/",
-    "crates/fullbloom/src/native/dynamic/",
-    "crates/fullbloom-cli/",
-    "crates/fullbloom-ops/",
-    "crates/fullbloom-parquet/",
-    "crates/fullbloom-slatedb/",
-    "crates/fullbloom-sstable/",
-    "crates/fullbloom-table/",
-    "crates/fullbloom-wasm/",
-    "crates/fullbloom-zstd/",
-];
-
 #[test]
 fn comments_are_no_wider_than_code() {
     let (mut wide, mut checked) = (Vec::new(), 0);
     for (path, text) in sources() {
-        if NOT_YET.iter().any(|folder| path.starts_with(folder)) {
-            continue;
-        }
         let mut in_fence = false;
         for (line, number) in text.lines().zip(1..) {
             let Some(comment) = line.trim_start().strip_prefix("//") else {

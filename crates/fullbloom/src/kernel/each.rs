@@ -12,8 +12,8 @@ const SLOTS: usize = 2;
 struct Test<'a, D> {
     dialect: &'a D,
     bits: &'a [u8],
-    /// The first chunk is prefetched as a whole; each later key while a key of the chunk before is worked on. All keys of a
-    /// chunk at once cost 30 % at 6 MiB with six lines for each key.
+    /// The first chunk is prefetched as a whole; each later key while a key of the chunk before is worked on.
+    /// All keys of a chunk at once cost 30 % at 6 MiB with six lines for each key.
     first: bool,
 }
 

@@ -43,9 +43,9 @@ pub(super) mod distance {
     pub(in crate::kernel) const NEAR: u8 = 0;
     /// In between, with AVX-512: [`AHEAD`] keys ahead.
     pub(in crate::kernel) const MIDDLE: u8 = 1;
-    /// Larger: a whole group ahead, and only into the second-level cache, which supports more outstanding misses
-    /// than the first. With AVX-512 from 32 MiB on, which no cache is expected to hold: 15 % faster at 256 MiB,
-    /// 10 % slower at 8 MiB. With AVX2 it is faster from the start, by 20 % at 8 MiB.
+    /// Larger: a whole group ahead, and only into the second-level cache, which supports more outstanding
+    /// misses than the first. With AVX-512 from 32 MiB on, which no cache is expected to hold: 15 % faster at
+    /// 256 MiB, 10 % slower at 8 MiB. With AVX2 it is faster from the start, by 20 % at 8 MiB.
     pub(in crate::kernel) const FAR: u8 = 2;
 
     /// The distance for this array with AVX-512.
@@ -88,8 +88,8 @@ pub(crate) struct Probes {
     /// The same as vectors: the top bit of each lane that is used.
     #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
     pub(super) rows: &'static Rows,
-    /// The run that begins at lane 0, in all four bytes: rotated left by `i` it is the run that begins at lane
-    /// `i`, whatever the upper bits of `i` are.
+    /// The run that begins at lane 0, in all four bytes: rotated left by `i` it is the run that begins at
+    /// lane `i`, whatever the upper bits of `i` are.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(super) run: u32,
     pub(super) count: u32,
@@ -241,8 +241,8 @@ pub(crate) trait Lines: Copy {
     /// Whether all bits of this key are set.
     fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool;
 
-    /// As [`test`](Lines::test), in a line that other threads may be changing. `None` if the kernel has no inline
-    /// assembly for it: loads that the compiler knows must not race with stores.
+    /// As [`test`](Lines::test), in a line that other threads may be changing. `None` if the kernel has no
+    /// inline assembly for it: loads that the compiler knows must not race with stores.
     ///
     /// # Safety
     /// The 64 bytes at `line` must be readable.
@@ -255,8 +255,8 @@ pub(crate) trait Lines: Copy {
     /// Sets all bits of this key. Returns true if at least one was clear.
     fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool;
 
-    /// As [`test`](Lines::test), in the line of a hash, for layouts whose blocks are one line. The number of blocks
-    /// is that of the lines.
+    /// As [`test`](Lines::test), in the line of a hash, for layouts whose blocks are one line. The number of
+    /// blocks is that of the lines.
     ///
     /// # Safety
     /// There is at least one line.
@@ -303,8 +303,8 @@ pub(crate) trait Lines: Copy {
     /// If a line of `now` is outside the array.
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64;
 
-    /// Whether hashes are inserted into this array faster one by one than in groups, where only the number of those
-    /// that changed a bit is wanted.
+    /// Whether hashes are inserted into this array faster one by one than in groups, where only the number of
+    /// those that changed a bit is wanted.
     #[inline(always)]
     fn inserts_one_by_one(self, _lines: &[Line]) -> bool {
         false
@@ -353,8 +353,8 @@ pub(super) unsafe fn set_hash<K: Lines>(kernel: K, lines: &mut [Line], hash: u64
 
 /// The kernels whose `test` and `set` of one line are few enough instructions to be inlined everywhere.
 ///
-/// A build that requires AVX2 or AVX-512, and every other architecture, has one variant: no decision is left at run
-/// time.
+/// A build that requires AVX2 or AVX-512, and every other architecture, has one variant: no decision is left
+/// at run time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Inlined {
     #[cfg(all(target_arch = "x86_64", any(target_feature = "avx512bw", not(target_feature = "avx2"))))]
@@ -399,8 +399,8 @@ impl Inlined {
         !lines.is_empty() && on_inlined!(self, kernel => unsafe { kernel.test_hash(lines, hash, probes) })
     }
 
-    /// As [`test_hash`](Self::test_hash), in lines that other threads may be changing, given as their words. `None` if
-    /// the kernel cannot.
+    /// As [`test_hash`](Self::test_hash), in lines that other threads may be changing, given as their words.
+    /// `None` if the kernel cannot.
     #[inline(always)]
     pub(crate) fn test_shared(self, words: &[AtomicU64], hash: u64, probes: Probes) -> Option<bool> {
         let count = words.len() / (lines::LINE / 8);
@@ -408,7 +408,8 @@ impl Inlined {
         if count == 0 {
             return None;
         }
-        // SAFETY: the number of the line is the high half of a product with the number of lines, and so below it.
+        // SAFETY: the number of the line is the high half of a product with the number of lines, and so below
+        // it.
         on_inlined!(self, kernel => unsafe { kernel.test_shared(line, Mark::of(hash), probes) })
     }
 

@@ -15,10 +15,11 @@
 //! ```
 //!
 //! Which body runs is decided once, by what the CPU can do: the fastest of [`Kernel::available`]. All give
-//! the same answers. With the cargo feature `kernel-variable`, which is off by default, the environment variable
-//! `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`] gives) forces one, for tests and measurements. An unknown
-//! name, or one that this CPU cannot run, is reported by `Kernel::forced`; the fastest kernel is used then. Without
-//! the feature `std` the CPU cannot be asked: the kernel follows from the target features of the build.
+//! the same answers. With the cargo feature `kernel-variable`, which is off by default, the environment
+//! variable `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`] gives) forces one, for tests and
+//! measurements. An unknown name, or one that this CPU cannot run, is reported by `Kernel::forced`; the
+//! fastest kernel is used then. Without the feature `std` the CPU cannot be asked: the kernel follows from
+//! the target features of the build.
 //!
 //! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it.
 //! `Cpu` is an enum of those values, and a `Task` runs on any of them. A layout other than FastLocalBloom

@@ -5,9 +5,9 @@
 //!   one turn of blocked filters:   hash chunk i+4    prepare chunk i+3    prefetch chunk i+2    finish chunk i
 //! ```
 //!
-//! There is one driver, [`run`], for all filters of bits; the work on a chunk of keys is a [`Pipe`]. The kind `dynamic` has
-//! its own, because an insert may move its lines (`native/dynamic/batch.rs`). A pipe sets the number of keys in
-//! a chunk and the number of turns between the steps:
+//! There is one driver, [`run`], for all filters of bits; the work on a chunk of keys is a [`Pipe`]. The kind
+//! `dynamic` has its own, because an insert may move its lines (`native/dynamic/batch.rs`). A pipe sets the
+//! number of keys in a chunk and the number of turns between the steps:
 //!
 //! | pipe | chunk | steps | why |
 //! |---|---|---|---|
@@ -21,8 +21,8 @@ use crate::keys::{KeyHasher, Keys};
 use alloc::vec::Vec;
 use core::mem;
 
-/// Whether an array of this many bytes is expected in the second-level cache: prefetching it would cost more than it
-/// saves. The one threshold of all batches.
+/// Whether an array of this many bytes is expected in the second-level cache: prefetching it would cost more
+/// than it saves. The one threshold of all batches.
 #[inline(always)]
 pub(crate) const fn is_near(bytes: usize) -> bool {
     bytes <= 512 << 10
@@ -297,7 +297,8 @@ pub(crate) fn collect<P, K, H, const N: usize, const SLOTS: usize>(
     K: Keys<H> + ?Sized,
     H: KeyHasher,
 {
-    // The form is tested here, once for 64 keys: with a loop for each form, the machine code is twice as large.
+    // The form is tested here, once for 64 keys: with a loop for each form, the machine code is twice as
+    // large.
     run(&mut pipe, source, |pipe, start, bits, count| match &mut answers {
         Answers::Bools(bools) => put_bools(pipe, bits, &mut bools[start..], count),
         Answers::Bits(words) => words[start / 64] = bits,

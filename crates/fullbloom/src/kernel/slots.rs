@@ -51,8 +51,8 @@ impl Lanes {
     #[inline(always)]
     pub(crate) fn matches(&self, window: u64, tops: u64, entry: u64) -> u64 {
         let differ = window & self.remainders ^ (entry & self.remainder).wrapping_mul(self.ones);
-        // The top bit of a slot becomes one if the slot is zero. It may also become one above a zero slot, but
-        // never in a word without a zero slot.
+        // The top bit of a slot becomes one if the slot is zero. It may also become one above a zero slot,
+        // but never in a word without a zero slot.
         differ.wrapping_sub(self.ones) & !differ & tops
     }
 }
@@ -75,8 +75,8 @@ pub(crate) struct Slots {
     occupied_shift: u32,
     /// `starts` is the last eight bytes, shifted down by so many bits.
     starts_shift: u32,
-    /// These eight bytes, shifted up by so many bits, are the end of the eight before the last; shifted down by so
-    /// many bits and 8, they are the beginning of the last.
+    /// These eight bytes, shifted up by so many bits, are the end of the eight before the last; shifted down
+    /// by so many bits and 8, they are the beginning of the last.
     up_shift: u32,
     shared_shift: u32,
     /// The bit of `starts` after the last slot.

@@ -41,8 +41,8 @@ pub(crate) fn prefetch_line(lines: &[Line], number: u64) {
 
 /// What differs between CPUs.
 pub(crate) trait Systems: Copy {
-    /// Looks a group up in lines whose columns have `W` parts. Prefetches the lines of the group at `next`: that is
-    /// faster in the second-level cache, too.
+    /// Looks a group up in lines whose columns have `W` parts. Prefetches the lines of the group at `next`:
+    /// that is faster in the second-level cache, too.
     #[inline(always)]
     fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
         find::<W>(lines, keys, next)
@@ -60,7 +60,8 @@ pub(crate) trait Systems: Copy {
         packed.iter_mut().zip(ones(chosen)).for_each(|(to, i)| *to = numbers[i]);
     }
 
-    /// The reverse of [`pack`](Systems::pack) for bits: the lowest bits, in the places of the set bits of `chosen`.
+    /// The reverse of [`pack`](Systems::pack) for bits: the lowest bits, in the places of the set bits of
+    /// `chosen`.
     #[inline(always)]
     fn unpack(self, bits: u64, chosen: u64) -> u64 {
         ones(chosen).enumerate().fold(0, |unpacked, (from, to)| unpacked | (bits >> from & 1) << to)
@@ -78,7 +79,8 @@ pub(crate) fn find<const W: usize>(lines: &[Line], keys: Keys<'_>, next: &[Place
 #[inline(always)]
 pub(crate) fn find_first<const W: usize>(lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
     let mut found = Found { agree: 0, moved: 0 };
-    // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte by byte.
+    // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte by
+    // byte.
     for (place, t) in keys.places.iter().zip(keys.t).take(count).rev() {
         let line = line_at(lines, place.line());
         let agrees = sums::<W>(line, picks::<W>(*t)) == place.fingerprint::<W>();

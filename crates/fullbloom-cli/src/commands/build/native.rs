@@ -106,8 +106,8 @@ impl NativeArgs {
         }
     }
 
-    /// The secret of a keyed filter, and the claim to the file that a new one must be saved to; `None` if the filter
-    /// is not keyed. Of several builds that would make a secret, one does, and the others wait for it.
+    /// The secret of a keyed filter, and the claim to the file that a new one must be saved to; `None` if the
+    /// filter is not keyed. Of several builds that would make a secret, one does, and the others wait for it.
     pub fn secret(&self, dialect: Name) -> Result<Option<(Hashing, Option<Claim>)>, Failure> {
         if !self.keyed && self.secret.is_none() && !self.store_secret {
             return Ok(None);

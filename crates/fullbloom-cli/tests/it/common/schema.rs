@@ -1,5 +1,5 @@
-//! JSON against `docs/json.schema.json`: the keywords that the schema uses, and stricter than it in one point: every field must be
-//! listed, so that none is added without being documented.
+//! JSON against `docs/json.schema.json`: the keywords that the schema uses, and stricter than it in one
+//! point: every field must be listed, so that none is added without being documented.
 
 use serde_json::Value;
 use std::fs;

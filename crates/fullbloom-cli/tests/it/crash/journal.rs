@@ -1,5 +1,5 @@
-//! Kills at every system call of a save into the journal, and of the save that folds the journal into the file. No key
-//! that was saved before is lost; the keys of the killed run are all there, or none is.
+//! Kills at every system call of a save into the journal, and of the save that folds the journal into the
+//! file. No key that was saved before is lost; the keys of the killed run are all there, or none is.
 
 use super::main_begins;
 use super::trace::{self, Deed};
@@ -60,7 +60,8 @@ fn load(dir: &Dir, when: &str) -> DynamicFilter {
     filter
 }
 
-/// How many of the new keys, whose hashes are the last ones, the file and its journal hold; all others must be there.
+/// How many of the new keys, whose hashes are the last ones, the file and its journal hold; all others must
+/// be there.
 fn judged(dir: &Dir, hashes: &[u64], when: &str) -> u64 {
     let filter = load(dir, when);
     let (before, new) = hashes.split_at(hashes.len() - NEW as usize);
@@ -70,8 +71,8 @@ fn judged(dir: &Dir, hashes: &[u64], when: &str) -> u64 {
     new
 }
 
-/// Kills the command before every system call. Returns the kills, how often the keys were there, and the names that
-/// stay after a run without a kill.
+/// Kills the command before every system call. Returns the kills, how often the keys were there, and the
+/// names that stay after a run without a kill.
 fn kill_everywhere(dir: &Dir, args: &[&str], before: u64) -> (usize, usize, Vec<String>) {
     let old = files(dir);
     let hashes = hashes(&load(dir, "before"), 0..before + NEW);

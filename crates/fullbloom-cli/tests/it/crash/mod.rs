@@ -1,7 +1,7 @@
-//! Writing under bad conditions: every command that writes a file, killed before every system call, with calls that fail or
-//! do half their work, at the limit of a file's size, several at once, and with readers who have the old file mapped. Each
-//! file is the old or the new one, whole; an error is one message and exit code 2; what a killed process left is gone
-//! after the next run.
+//! Writing under bad conditions: every command that writes a file, killed before every system call, with
+//! calls that fail or do half their work, at the limit of a file's size, several at once, and with readers
+//! who have the old file mapped. Each file is the old or the new one, whole; an error is one message and exit
+//! code 2; what a killed process left is gone after the next run.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // ptrace, setrlimit
@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{io, thread};
 use trace::{Call, Deed};
 
-/// The first call that is the command's own, where calls can be looked at: what comes before is the loader's and the
-/// runtime's. It is the first thing that `main` does.
+/// The first call that is the command's own, where calls can be looked at: what comes before is the loader's
+/// and the runtime's. It is the first thing that `main` does.
 fn main_begins(calls: &[Call]) -> usize {
     let own = |call: &Call| call.number == libc::SYS_rt_sigaction && call.first == libc::SIGXFSZ as u64;
     calls.iter().position(own).unwrap_or(0)
@@ -52,7 +52,8 @@ fn killed_before_any_system_call_every_command_leaves_whole_files_and_the_next_r
             if scene.strays() > 0 {
                 left_behind += 1;
                 let again = scene.command().status().unwrap();
-                // A command that ended before only its lock file was left has done all: unique then finds nothing new.
+                // A command that ended before only its lock file was left has done all: unique then finds
+                // nothing new.
                 let nothing_new = new && again.code() == Some(1) && scene.said().is_empty();
                 assert!(
                     again.success() || nothing_new,
@@ -69,8 +70,8 @@ fn killed_before_any_system_call_every_command_leaves_whole_files_and_the_next_r
     assert!(points > 1000 && finished > 50 && left_behind > 100, "{points} {finished} {left_behind}");
 }
 
-/// Whether a write after these calls goes to a new file: the last one that was opened is new and only written to. Other
-/// writes go to standard output and standard error.
+/// Whether a write after these calls goes to a new file: the last one that was opened is new and only written
+/// to. Other writes go to standard output and standard error.
 #[cfg(target_arch = "x86_64")]
 fn is_to_new_file(before: &[Call]) -> bool {
     const NEW: u64 = (libc::O_CREAT | libc::O_EXCL) as u64;
@@ -80,8 +81,8 @@ fn is_to_new_file(before: &[Call]) -> bool {
     })
 }
 
-/// What can be done to a call: errors of disks where something is written, and of reading elsewhere. Memory and threads
-/// are not the disk's.
+/// What can be done to a call: errors of disks where something is written, and of reading elsewhere. Memory
+/// and threads are not the disk's.
 #[cfg(target_arch = "x86_64")]
 fn deeds(call: &Call) -> &'static [Deed] {
     const WRITING: [Deed; 4] =
@@ -137,8 +138,8 @@ fn any_file_call_that_fails_or_writes_too_little_is_one_error_or_none_and_leaves
         let has = |number| calls[begin..].iter().any(|call| call.number == number);
         assert!(has(libc::SYS_write) && has(libc::SYS_fsync) && has(libc::SYS_rename), "{calls:?}");
         for at in begin..calls.len() {
-            // Threads meet in another order each time, so a call is found again as the n-th of its kind; how the
-            // output is split into writes depends on that order, so a write has the same length, too.
+            // Threads meet in another order each time, so a call is found again as the n-th of its kind; how
+            // the output is split into writes depends on that order, so a write has the same length, too.
             let call = calls[at];
             let alike = |other: &Call| {
                 other.number == call.number && (call.number != libc::SYS_write || other.third == call.third)
@@ -241,7 +242,8 @@ fn commands_in_several_processes_leave_whole_files_at_every_moment() {
                 let children: Vec<_> = (0..4).map(|_| scene.command().spawn().unwrap()).collect();
                 let codes: Vec<i32> =
                     children.into_iter().map(|mut child| common::wait(&mut child)).collect();
-                // Only one of several can make a secret, or a state; one that is known by now has nothing new.
+                // Only one of several can make a secret, or a state; one that is known by now has nothing
+                // new.
                 let allowed: &[i32] = match scenario.name {
                     "unique with a state to be made" => &[0, 1, 2],
                     name if name.starts_with("build --secret") => &[0, 2],

@@ -1,5 +1,6 @@
-//! `rebuild` and `rebuild --restore` of a ScyllaDB sstable, killed before every system call. After each kill a checker
-//! applies the rules by which a ScyllaDB node starts or does not start; it shares no code with the command.
+//! `rebuild` and `rebuild --restore` of a ScyllaDB sstable, killed before every system call. After each kill
+//! a checker applies the rules by which a ScyllaDB node starts or does not start; it shares no code with the
+//! command.
 
 use super::trace::{self, Deed};
 use crate::common::{Dir, run};

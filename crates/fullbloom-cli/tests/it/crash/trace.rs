@@ -1,6 +1,6 @@
-//! Runs a command one system call at a time, with `ptrace` as a debugger does: to end it before a chosen call, to make a
-//! chosen call fail, or to let it write less than it was told to. Nothing in the command knows of it. Calls are those of
-//! the main thread, which is the one that saves.
+//! Runs a command one system call at a time, with `ptrace` as a debugger does: to end it before a chosen
+//! call, to make a chosen call fail, or to let it write less than it was told to. Nothing in the command
+//! knows of it. Calls are those of the main thread, which is the one that saves.
 
 use libc::{c_int, c_long, c_void, pid_t};
 use std::os::unix::process::CommandExt;
@@ -47,7 +47,8 @@ type Request = libc::c_uint;
 #[cfg(target_env = "musl")]
 type Request = c_int;
 
-/// Whether a process may trace its children here: some sandboxes forbid it. Tests that need it say so and end.
+/// Whether a process may trace its children here: some sandboxes forbid it. Tests that need it say so and
+/// end.
 pub fn is_allowed() -> bool {
     let mut command = Command::new("/");
     // SAFETY: as in `run`.

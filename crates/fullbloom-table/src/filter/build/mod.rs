@@ -63,7 +63,8 @@ pub struct Partitioning {
     /// The percentage by which it may be smaller. 10 unless changed.
     pub deviation: u32,
     /// Partitions end where the caller's index partitions end: see
-    /// [`cut_before_next`](FilterBlockBuilder::cut_before_next). Otherwise each ends when it holds enough keys.
+    /// [`cut_before_next`](FilterBlockBuilder::cut_before_next). Otherwise each ends when it holds enough
+    /// keys.
     pub with_index: bool,
 }
 

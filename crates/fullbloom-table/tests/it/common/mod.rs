@@ -1,6 +1,7 @@
 //! The golden tables: files that RocksDB and LevelDB wrote, with their keys and the engines' answers.
 //!
-//! `FULLBLOOM_TABLES` may name another directory with a `tables.json`, for a larger set than the one kept here.
+//! `FULLBLOOM_TABLES` may name another directory with a `tables.json`, for a larger set than the one kept
+//! here.
 
 use fullbloom_table::{Table, TableOptions};
 use fullbloom_testkit::vectors::{self, Record, Value};

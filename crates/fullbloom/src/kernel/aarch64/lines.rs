@@ -1,7 +1,7 @@
 //! Lines of the native layout with NEON: the eight lanes of a line are two vectors of four.
 //!
-//! The bytes of the fields are sign-extended to lanes of 32 bits, so the top bit of a byte, which chooses the half of
-//! the line, becomes the sign. A shift by the low five bits moves the lane's bit to its sign.
+//! The bytes of the fields are sign-extended to lanes of 32 bits, so the top bit of a byte, which chooses the
+//! half of the line, becomes the sign. A shift by the low five bits moves the lane's bit to its sign.
 
 use super::Neon;
 use crate::kernel::lines::{GROUP, Group, Line, Lines, Probes, prefetch_after};

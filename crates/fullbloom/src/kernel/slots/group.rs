@@ -33,8 +33,8 @@ pub(crate) fn matches(slots: &Slots, runs: &Runs, entries: &[u64; GROUP]) -> (u3
     (found, sure)
 }
 
-/// [`test`](super::test) of a group, in the bits of both words. Before each key, `ahead` is called with its number: to
-/// prefetch the line of a later one.
+/// [`test`](super::test) of a group, in the bits of both words. Before each key, `ahead` is called with its
+/// number: to prefetch the line of a later one.
 #[inline(always)]
 pub(crate) fn test_all(
     kernel: impl Select,

@@ -66,7 +66,8 @@ fn ones_of_bytes(word: u64) -> u64 {
 pub(crate) fn select_pair(word: u64, ones: u64, rank: u32) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x8080_8080_8080_8080;
-    // Each byte of the sums counts the bits up to and with that byte. Those at most `rank` are the first ones.
+    // Each byte of the sums counts the bits up to and with that byte. Those at most `rank` are the first
+    // ones.
     let at_most = |sums: u64, rank: u64| (((rank * ONES) | TOPS) - sums) & TOPS;
     let sums = ones.wrapping_mul(ONES);
     let byte = (at_most(sums, rank.into()) ^ TOPS).trailing_zeros() & !7;

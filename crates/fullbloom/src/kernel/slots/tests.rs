@@ -135,7 +135,8 @@ fn every_division_fits_into_a_line() {
                 let end = (512 - slots.slots) / 8 * 8;
                 assert!(slots.slots * slots.width + quotients <= end && slots.slots <= MAX_SLOTS);
                 assert!((slots.slots - 1) * slots.width <= FARTHEST);
-                // Quotients and remainders together are enough, unless entries have more bits than a slot can have.
+                // Quotients and remainders together are enough, unless entries have more bits than a slot can
+                // have.
                 assert!(interval - 1 < u64::from(quotients) << remainder || remainder == 56 - tag);
             }
         }

@@ -1,13 +1,13 @@
 //! Lines of the native layout with AVX2.
 //!
 //! A half of a line is one vector: its eight words belong to the eight lanes. The bytes of the fields are
-//! sign-extended to lanes of 32 bits, so the top bit of a byte, which chooses the half, becomes the sign by which a
-//! lane is selected from the two halves. A shift by the low five bits moves the lane's bit to its sign. The
-//! signs of the key's lanes, a row of a table, must be set. In a group they are collected as bytes and compared at the
-//! end.
+//! sign-extended to lanes of 32 bits, so the top bit of a byte, which chooses the half, becomes the sign by
+//! which a lane is selected from the two halves. A shift by the low five bits moves the lane's bit to its
+//! sign. The signs of the key's lanes, a row of a table, must be set. In a group they are collected as bytes
+//! and compared at the end.
 //!
-//! A build for any x86-64 has inline assembly for one key: a function with the CPU feature could not be inlined into
-//! callers without it.
+//! A build for any x86-64 has inline assembly for one key: a function with the CPU feature could not be
+//! inlined into callers without it.
 
 use super::Avx2;
 use super::prefetch;
@@ -25,8 +25,8 @@ struct Counts([u32; 8]);
 
 static COUNTS: Counts = Counts([31; 8]);
 
-/// Inline assembly that uses vector registers in code without AVX. All of them are declared clobbered, because their
-/// upper halves are cleared at the end: code without AVX must not find data in them.
+/// Inline assembly that uses vector registers in code without AVX. All of them are declared clobbered,
+/// because their upper halves are cleared at the end: code without AVX must not find data in them.
 macro_rules! avx_asm {
     ($($line:literal,)* ; $($operand:tt)*) => {
         asm!(
@@ -70,14 +70,14 @@ impl Lines for Avx2 {
             return unsafe { test(line, mark, probes) };
         }
         let present: u8;
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` and the 32 of COUNTS and of the
-        // row are read, nothing is written.
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` and the 32 of COUNTS and
+        // of the row are read, nothing is written.
         unsafe { test_line!(present, line.as_ptr(), mark, probes, pure, readonly) };
         present != 0
     }
 
-    /// The assembly may read and write memory, as far as the compiler knows: so it moves no other access across it, and
-    /// the CPU does not reorder loads. A word of 32 bits is the old or the new one.
+    /// The assembly may read and write memory, as far as the compiler knows: so it moves no other access
+    /// across it, and the CPU does not reorder loads. A word of 32 bits is the old or the new one.
     #[inline(always)]
     unsafe fn test_shared(self, line: *const Line, mark: Mark, probes: Probes) -> Option<bool> {
         let present: u8;
@@ -92,8 +92,8 @@ impl Lines for Avx2 {
         unsafe { set(line, mark, probes) }
     }
 
-    /// The whole way from the hash, with the multiplication and the rotation of BMI2: a sixth faster than [`test`]
-    /// after code for any CPU.
+    /// The whole way from the hash, with the multiplication and the rotation of BMI2: a sixth faster than
+    /// [`test`] after code for any CPU.
     ///
     /// [`test`]: Lines::test
     #[inline(always)]
@@ -103,9 +103,9 @@ impl Lines for Avx2 {
             return unsafe { test_hash(self, lines, hash, probes) };
         }
         let present: u8;
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2. The line's number is the high half of a product
-        // with the number of lines, and so below it. Its 64 bytes, the 32 of COUNTS and the 32 of a row are read,
-        // nothing is written.
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2. The line's number is the high half of
+        // a product with the number of lines, and so below it. Its 64 bytes, the 32 of COUNTS and the 32 of a
+        // row are read, nothing is written.
         unsafe {
             avx_asm!(
                 "imul rdx, {hash}", // the spread hash
@@ -146,7 +146,8 @@ impl Lines for Avx2 {
             return unsafe { set_hash(self, lines, hash, probes) };
         }
         let changed: u8;
-        // SAFETY: as in `test_hash`; the 64 bytes of the line are also written. `lines` is borrowed exclusively.
+        // SAFETY: as in `test_hash`; the 64 bytes of the line are also written. `lines` is borrowed
+        // exclusively.
         unsafe {
             avx_asm!(
                 "imul rdx, {hash}",
@@ -229,7 +230,8 @@ impl Lines for Avx2 {
         unsafe { work(lines, now, next, probes) }
     }
 
-    /// In the cache, locating a key with BMI2 is as fast as locating eight keys with AVX2, and saves the group.
+    /// In the cache, locating a key with BMI2 is as fast as locating eight keys with AVX2, and saves the
+    /// group.
     #[inline(always)]
     fn inserts_one_by_one(self, lines: &[Line]) -> bool {
         distance::of_two(lines) == distance::NEAR
@@ -458,8 +460,8 @@ unsafe fn set_group<const DISTANCE: u8>(
     for (i, changed) in changed.iter_mut().enumerate().take(now.len()) {
         let half = i / AHEAD;
         prefetch::<DISTANCE>(line_at(distance::ahead::<DISTANCE>(now, next, half)[i % AHEAD]));
-        // SAFETY: the caller guarantees that the line is in the array; `lines` is borrowed exclusively, and no other
-        // reference to a line exists here.
+        // SAFETY: the caller guarantees that the line is in the array; `lines` is borrowed exclusively, and
+        // no other reference to a line exists here.
         let line = unsafe { &mut *line_at(now.offsets[i]) };
         *changed = set(line, now.mark(i), probes).into();
     }

@@ -1,9 +1,10 @@
 //! Lines of the native layout with AVX-512.
 //!
-//! A single key takes two vectors of 256 bits, as with AVX2, but masks select between the halves of the line and a
-//! rotation needs no masked counts. In a group, a line is one vector of sixteen words. The bytes of the fields are
-//! widened twice, for the two halves: a one rotated by them is compared with the line, which gives a bit for each
-//! word. The bits of the words that a key does not use are masked out at the end, for the whole group at once.
+//! A single key takes two vectors of 256 bits, as with AVX2, but masks select between the halves of the line
+//! and a rotation needs no masked counts. In a group, a line is one vector of sixteen words. The bytes of the
+//! fields are widened twice, for the two halves: a one rotated by them is compared with the line, which gives
+//! a bit for each word. The bits of the words that a key does not use are masked out at the end, for the
+//! whole group at once.
 
 use super::Avx512;
 use super::prefetch;
@@ -44,14 +45,14 @@ impl Lines for Avx512 {
     #[inline(always)]
     fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool {
         let signs: u32;
-        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F, DQ and VL. It reads the 64 bytes of `line`.
-        // Nothing is written.
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F, DQ and VL. It reads the 64 bytes of
+        // `line`. Nothing is written.
         unsafe { test_line!(signs, line.as_ptr(), mark, pure, readonly) };
         !signs as u8 & probes.lanes(mark) == 0
     }
 
-    /// The assembly may read and write memory, as far as the compiler knows: so it moves no other access across it, and
-    /// the CPU does not reorder loads. A word of 32 bits is the old or the new one.
+    /// The assembly may read and write memory, as far as the compiler knows: so it moves no other access
+    /// across it, and the CPU does not reorder loads. A word of 32 bits is the old or the new one.
     #[inline(always)]
     unsafe fn test_shared(self, line: *const Line, mark: Mark, probes: Probes) -> Option<bool> {
         let signs: u32;
@@ -63,8 +64,8 @@ impl Lines for Avx512 {
     #[inline(always)]
     fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool {
         let changed: u8;
-        // SAFETY: as in `test`; it also reads the 4 bytes of TOP and writes the 64 bytes of `line`, which is borrowed
-        // exclusively.
+        // SAFETY: as in `test`; it also reads the 4 bytes of TOP and writes the 64 bytes of `line`, which is
+        // borrowed exclusively.
         unsafe {
             asm!(
                 "vmovq xmm16, {fields}",

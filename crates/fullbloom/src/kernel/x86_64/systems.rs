@@ -1,5 +1,6 @@
 //! The kind `compact` with AVX2: the four slots of a key that are in a quarter of the line each come from
-//! shuffles, 16 bytes of the line and a number below 16 for each. With VBMI one shuffle takes all slots from the line.
+//! shuffles, 16 bytes of the line and a number below 16 for each. With VBMI one shuffle takes all slots from
+//! the line.
 
 use super::{Avx2, Avx512, Avx512Bitalg};
 use crate::kernel::lines::Line;

@@ -23,8 +23,8 @@ const AT_A_TIME: usize = 1024;
 
 /// Collects the keys of a compact filter and builds it.
 ///
-/// The bytes of the filter depend on the set of keys, the rate and the hash only: not on their order, on repeated
-/// keys, or on the number of threads.
+/// The bytes of the filter depend on the set of keys, the rate and the hash only: not on their order, on
+/// repeated keys, or on the number of threads.
 ///
 /// ```
 /// use fullbloom::keys::Column;
@@ -43,8 +43,8 @@ const AT_A_TIME: usize = 1024;
 /// # Ok::<(), fullbloom::error::BuildError>(())
 /// ```
 ///
-/// It keeps eight bytes of each key. When they need more than the [memory](CompactBuilder::memory) it may take, they
-/// go to a file, which is gone when the filter is built or the process ends.
+/// It keeps eight bytes of each key. When they need more than the [memory](CompactBuilder::memory) it may
+/// take, they go to a file, which is gone when the filter is built or the process ends.
 #[derive(Debug)]
 pub struct CompactBuilder {
     columns: Columns,
@@ -107,8 +107,8 @@ impl CompactBuilder {
         self.with_room(Room { memory: bytes, directory })
     }
 
-    /// Keeps what does not fit into the memory in a file in this directory. The system's directory for temporary
-    /// files, unless set.
+    /// Keeps what does not fit into the memory in a file in this directory. The system's directory for
+    /// temporary files, unless set.
     ///
     /// # Panics
     /// If keys have been inserted.

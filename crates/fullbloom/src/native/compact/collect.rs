@@ -11,7 +11,8 @@ use std::vec::Vec;
 pub(super) struct Room {
     /// Bytes of scratch memory.
     pub(super) memory: u64,
-    /// `None` is the system's directory for temporary files. Not every system has one: it is looked for when needed.
+    /// `None` is the system's directory for temporary files. Not every system has one: it is looked for when
+    /// needed.
     pub(super) directory: Option<PathBuf>,
 }
 

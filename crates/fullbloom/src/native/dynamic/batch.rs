@@ -17,8 +17,8 @@ use crate::native::stored::assert_unlocked;
 /// Keys hashed at once; a multiple of 64.
 const CHUNK: usize = 1024;
 
-/// The hashes of a chunk, and after them hashes that mean nothing, so that there is always one more group. The
-/// lines of a group are prefetched one group before its keys are processed.
+/// The hashes of a chunk, and after them hashes that mean nothing, so that there is always one more group.
+/// The lines of a group are prefetched one group before its keys are processed.
 pub(super) type Ahead = [u64; CHUNK + GROUP];
 
 /// The answers of a chunk.
@@ -115,8 +115,9 @@ fn insert_sorted<K: Keys<Hasher> + ?Sized>(
     }
 }
 
-/// Calls `work` with the hashes of chunks of keys, from this key on, in an order that keeps the lines of many of them in the
-/// cache, as long as there are so many that it pays. Returns how many those are, and the number of yeses.
+/// Calls `work` with the hashes of chunks of keys, from this key on, in an order that keeps the lines of many
+/// of them in the cache, as long as there are so many that it pays. Returns how many those are, and the
+/// number of yeses.
 fn chunks_by_line<K: Keys<Hasher> + ?Sized, E>(
     keys: &K,
     mut start: usize,
@@ -157,8 +158,9 @@ impl DynamicFilter {
     /// Adds many keys. Returns how many were new.
     ///
     /// If a set must grow for them, and there are many compared with the keys that it has, they are sorted
-    /// first; if the filter is larger than the caches, they are inserted in the order of its lines. This takes 16 bytes
-    /// for each of up to two million keys while it lasts; without that memory they are inserted one by one.
+    /// first; if the filter is larger than the caches, they are inserted in the order of its lines. This
+    /// takes 16 bytes for each of up to two million keys while it lasts; without that memory they are
+    /// inserted one by one.
     ///
     /// # Errors
     /// When the memory to grow cannot be allocated; some of the keys have then been inserted.

@@ -1,10 +1,10 @@
 //! Many keys at once into a set that must grow for them: they are sorted, and merged with the fingerprints of
-//! each shard. And many keys at once into a filter that is larger than the caches: they are distributed, so that
-//! those whose lines are near each other are inserted one after the other.
+//! each shard. And many keys at once into a filter that is larger than the caches: they are distributed, so
+//! that those whose lines are near each other are inserted one after the other.
 //!
-//! A sorted key costs the time to sort it and its share of writing the lines once. Inserted one by one, it would
-//! cost a search in its line, and several rewritings while the filter grows. If there is room for the keys, that
-//! is as fast or faster.
+//! A sorted key costs the time to sort it and its share of writing the lines once. Inserted one by one, it
+//! would cost a search in its line, and several rewritings while the filter grows. If there is room for the
+//! keys, that is as fast or faster.
 
 use super::shape::{MAX_LINES, MIN_BITS, Shape, grown};
 use super::shards::Shards;
@@ -20,11 +20,12 @@ const FEWEST: usize = 1 << 12;
 /// So are fewer than this part of the keys that are there.
 const PART: u64 = 4;
 
-/// A smaller filter is in a cache: the lines of its keys arrive in time in any order. In unit tests, which have no such
-/// large ones, distributing is tried with small ones.
+/// A smaller filter is in a cache: the lines of its keys arrive in time in any order. In unit tests, which
+/// have no such large ones, distributing is tried with small ones.
 const FAR: u64 = if cfg!(test) { 256 << 10 } else { 32 << 20 };
 
-/// Keys are distributed so that the lines of those that are inserted one after the other take this many bytes.
+/// Keys are distributed so that the lines of those that are inserted one after the other take this many
+/// bytes.
 const NEAR: u64 = 128 << 10;
 
 /// Whether it pays to distribute this many keys over the lines of a filter, which take this many bytes.

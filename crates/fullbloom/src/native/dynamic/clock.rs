@@ -4,7 +4,8 @@ use super::options::Expiry;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The time of an expiring filter, in milliseconds since the Unix epoch or in keys, and the keys of each generation.
+/// The time of an expiring filter, in milliseconds since the Unix epoch or in keys, and the keys of each
+/// generation.
 ///
 /// The tag of a key is the number of its generation modulo a power of two.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +17,8 @@ pub(super) struct Clock {
     pub(super) origin: u64,
     /// The number of the current generation.
     current: u64,
-    /// The generation at which all stored tags were distinct: the current one, or, of a file, the one in which it was
-    /// written.
+    /// The generation at which all stored tags were distinct: the current one, or, of a file, the one in
+    /// which it was written.
     reference: u64,
     /// Fingerprints with each tag.
     counts: Vec<u64>,
@@ -36,8 +37,9 @@ impl Clock {
         self.current
     }
 
-    /// The time as it will be if the clock shows `now`: it never goes back, except by more than the time keys are
-    /// kept. Then the earlier time was wrong, and the ages of all keys continue from their current values.
+    /// The time as it will be if the clock shows `now`: it never goes back, except by more than the time keys
+    /// are kept. Then the earlier time was wrong, and the ages of all keys continue from their current
+    /// values.
     pub(super) fn set(&mut self, now: u64) {
         if now < self.time && !self.expiry.is_by_keys() && self.time - now > self.expiry.amount() {
             self.origin = self.origin.wrapping_sub(self.time - now);

@@ -21,7 +21,8 @@ use {
 use {crate::file::Mapped, crate::native::read_with_journal};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
-    /// The file's bytes. They depend only on the fingerprints and the options, not on the order of insertions.
+    /// The file's bytes. They depend only on the fingerprints and the options, not on the order of
+    /// insertions.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let written = self.encode_to(&mut bytes);
@@ -43,12 +44,12 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 }
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
-    /// A [`NativeFilter`] of kind `fast` of the same keys. Its rate is `fpr` and, because it knows only the fingerprints,
-    /// the [rate of this filter](Self::expected_fpr) on top of it. It has no counts and no ages: keys can neither be removed
-    /// nor expire, and those that have expired already are left out.
+    /// A [`NativeFilter`] of kind `fast` of the same keys. Its rate is `fpr` and, because it knows only the
+    /// fingerprints, the [rate of this filter](Self::expected_fpr) on top of it. It has no counts and no
+    /// ages: keys can neither be removed nor expire, and those that have expired already are left out.
     ///
-    /// Its hash is shortened to a fingerprint, which the file records: hashes made for other filters do not fit it, and it
-    /// can only be merged with filters whose hash is as short.
+    /// Its hash is shortened to a fingerprint, which the file records: hashes made for other filters do not
+    /// fit it, and it can only be merged with filters whose hash is as short.
     ///
     /// ```
     /// use fullbloom::native::{DynamicFilter, DynamicOptions, Mode};
@@ -83,8 +84,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         }
     }
 
-    /// A [`CompactFilter`] of the same keys: smaller, and it takes no more keys. Rates, counts and ages are as for
-    /// [`to_fast`](Self::to_fast), and so is the hash.
+    /// A [`CompactFilter`] of the same keys: smaller, and it takes no more keys. Rates, counts and ages are
+    /// as for [`to_fast`](Self::to_fast), and so is the hash.
     ///
     /// ```
     /// use fullbloom::native::{DynamicFilter, DynamicOptions};
@@ -111,15 +112,15 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         CompactFilter::of_hashes(self.hashes(), Head { hash_bits, expected_keys, ..self.head.clone() }, fpr)
     }
 
-    /// The hashes that stand for the fingerprints in filters of other kinds, which then use only as many bits of a key's
-    /// hash as the fingerprints have.
+    /// The hashes that stand for the fingerprints in filters of other kinds, which then use only as many bits
+    /// of a key's hash as the fingerprints have.
     pub(in crate::native) fn hashes(&self) -> impl Iterator<Item = u64> {
         self.fingerprints().map(|one| spread(one.hash, self.plan.bits))
     }
 }
 
-/// A keyed filter whose file does not hold its secret is read [locked](DynamicFilter::is_locked): it answers "maybe" to
-/// every key until it is [unlocked](DynamicFilter::unlock).
+/// A keyed filter whose file does not hold its secret is read [locked](DynamicFilter::is_locked): it answers
+/// "maybe" to every key until it is [unlocked](DynamicFilter::unlock).
 impl DynamicFilter {
     /// Reads a `.bloom` file of this kind, checks all of it, and copies it.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
@@ -134,7 +135,8 @@ impl DynamicFilter {
     }
 
     /// Maps a file of this kind: it is ready at once, for lookups in place. Only the front is checked;
-    /// [`verify`](crate::native::verify) checks the rest. If the file has a journal, all of it is read and checked.
+    /// [`verify`](crate::native::verify) checks the rest. If the file has a journal, all of it is read and
+    /// checked.
     #[cfg(feature = "mmap")]
     pub fn open(path: impl AsRef<Path>) -> Result<DynamicFilter<Part<Mapped>>, FileError> {
         let path = path.as_ref();
@@ -147,8 +149,8 @@ impl DynamicFilter {
         read.and_then(of_stored).map_err(|e| FileError::decode(path, e))
     }
 
-    /// Reads the front of a `.bloom` file of this kind and uses the rest in place, unchecked: in a block cache, in
-    /// `Bytes`, in a mapping.
+    /// Reads the front of a `.bloom` file of this kind and uses the rest in place, unchecked: in a block
+    /// cache, in `Bytes`, in a mapping.
     pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<DynamicFilter<Part<S>>, DecodeError> {
         of_stored(in_place(storage, Check::Front)?)
     }

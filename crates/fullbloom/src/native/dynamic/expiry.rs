@@ -18,7 +18,8 @@ pub struct Generation {
 }
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
-    /// The latest time set, in milliseconds since the Unix epoch, or the number of keys inserted; 0 without expiry.
+    /// The latest time set, in milliseconds since the Unix epoch, or the number of keys inserted; 0 without
+    /// expiry.
     pub fn time_millis(&self) -> u64 {
         self.clock.as_ref().map_or(0, |clock| clock.time)
     }
@@ -41,12 +42,14 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         })
     }
 
-    /// Sets the time for a filter whose keys expire by time. Keys that have expired by then are no longer found, and
-    /// keys inserted from now on begin at this time. Their memory is freed while further keys are inserted.
+    /// Sets the time for a filter whose keys expire by time. Keys that have expired by then are no longer
+    /// found, and keys inserted from now on begin at this time. Their memory is freed while further keys are
+    /// inserted.
     ///
-    /// A clock that goes back by no more than the retention time is treated as standing still until it has caught
-    /// up: keys are remembered a little longer. If it goes back further, the earlier time was wrong: the ages of all
-    /// keys continue from their current values. A clock that jumps ahead looks like a long pause, and keys expire.
+    /// A clock that goes back by no more than the retention time is treated as standing still until it has
+    /// caught up: keys are remembered a little longer. If it goes back further, the earlier time was wrong:
+    /// the ages of all keys continue from their current values. A clock that jumps ahead looks like a long
+    /// pause, and keys expire.
     ///
     /// # Errors
     /// When there is no memory to drop expired keys from a shard; the time is not changed then.

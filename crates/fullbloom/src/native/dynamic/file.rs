@@ -5,9 +5,10 @@
 //!   data    | lines | overflow lines | list: 8 bytes each | counts: 16 bytes each |
 //! ```
 //!
-//! The file is a function of the fingerprints, their tags and the options: it has the number of lines that follows from
-//! the number of fingerprints ([`Shape::for_keys`]), whatever the shards in memory have. A reader checks that. So equal
-//! filters have equal files, whatever the order of insertions was, and a mapped file answers in place.
+//! The file is a function of the fingerprints, their tags and the options: it has the number of lines that
+//! follows from the number of fingerprints ([`Shape::for_keys`]), whatever the shards in memory have. A
+//! reader checks that. So equal filters have equal files, whatever the order of insertions was, and a mapped
+//! file answers in place.
 
 use super::clock::Clock;
 use super::filter::{DynamicFilter, MANY, Plan, Store};
@@ -75,7 +76,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         Ok((overflow, list))
     }
 
-    /// The data of the file it was read from, if that is also the data of its file now, and the length of its list.
+    /// The data of the file it was read from, if that is also the data of its file now, and the length of its
+    /// list.
     fn data_in_place(&self) -> Option<(&[u8], u64)> {
         match &self.store {
             Store::Flat(flat) if self.clock.as_ref().is_none_or(|clock| clock.is_current()) => {
@@ -272,7 +274,8 @@ pub(in crate::native) struct DecodedDynamic {
 }
 
 impl DecodedDynamic {
-    /// Reads the filter section and the dynamic section. Returns the check value of the secret too, if it is keyed.
+    /// Reads the filter section and the dynamic section. Returns the check value of the secret too, if it is
+    /// keyed.
     pub(in crate::native) fn read(
         section: Section,
         table: &Table,
@@ -337,8 +340,8 @@ impl DecodedDynamic {
             let got = fingerprint_bits.into();
             return Err(DecodeError::Value { field: "fingerprint bits", at, got, allowed });
         }
-        // The lines are in the file, so a number that does not fit there is wrong; and it must be the one that
-        // follows from the number of fingerprints.
+        // The lines are in the file, so a number that does not fit there is wrong; and it must be the one
+        // that follows from the number of fingerprints.
         let (depth, shard_lines) = Shape::for_keys(fingerprint_bits, tag, distinct);
         let expected = shard_lines << depth;
         if lines != expected {
@@ -398,8 +401,8 @@ impl DecodedDynamic {
         filter
     }
 
-    /// Checks that the data is what a writer writes for these fingerprints: reads the items of a few lines, writes the lines
-    /// of these items, and compares.
+    /// Checks that the data is what a writer writes for these fingerprints: reads the items of a few lines,
+    /// writes the lines of these items, and compares.
     pub(in crate::native) fn verify(&self, file: &[u8]) -> Result<(), DecodeError> {
         let flat = self.flat.clone_with(&file[self.bits.clone()]);
         let Shape { tag: tag_bits, main, overflow, .. } = &flat.shape;

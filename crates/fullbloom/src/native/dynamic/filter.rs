@@ -17,12 +17,12 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::fmt;
 
-/// A native filter of kind `dynamic`: it grows with its keys, and, depending on its [`Mode`], supports deletion or
-/// expiry.
+/// A native filter of kind `dynamic`: it grows with its keys, and, depending on its [`Mode`], supports
+/// deletion or expiry.
 ///
 /// For numbers of keys that are not known, or that change. For a known number of keys that stay, a
-/// [`NativeFilter`](crate::NativeFilter) is two to four times as fast for lookups in batches, and two to nine times
-/// for inserts.
+/// [`NativeFilter`](crate::NativeFilter) is two to four times as fast for lookups in batches, and two to nine
+/// times for inserts.
 ///
 /// ```
 /// use fullbloom::{keys::Column, native::DynamicFilter};
@@ -36,7 +36,8 @@ use core::fmt;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 ///
-/// It grows in small parts: an insertion is never delayed by more than the time for one shard, about 200,000 keys.
+/// It grows in small parts: an insertion is never delayed by more than the time for one shard, about 200,000
+/// keys.
 #[derive(Debug)]
 pub struct DynamicFilter<S = Owned> {
     /// `keys` and `estimated` are not used: the number is always known.
@@ -153,8 +154,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         self.locked.is_some() || self.tag_of(hash).is_some_and(|tag| self.is_live(tag))
     }
 
-    /// How often the key was inserted and not removed, at most; 1 for keys that may be present in a filter that does
-    /// not count.
+    /// How often the key was inserted and not removed, at most; 1 for keys that may be present in a filter
+    /// that does not count.
     ///
     /// # Panics
     /// If the filter is [locked](Self::is_locked).
@@ -199,8 +200,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         self.hasher.hash(key)
     }
 
-    /// The number of keys: of a set, the insertions that returned true; of a counting filter, insertions minus
-    /// removals; of a filter with expiry, the keys that have not expired. Exact.
+    /// The number of keys: of a set, the insertions that returned true; of a counting filter, insertions
+    /// minus removals; of a filter with expiry, the keys that have not expired. Exact.
     pub fn keys(&self) -> u64 {
         match (&self.clock, &self.plan.mode) {
             (Some(clock), _) => clock.keys(),
@@ -228,8 +229,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         self.plan.up_to
     }
 
-    /// Whether it holds more keys than it keeps its rate for. The rate is then above the planned one, and rises
-    /// further.
+    /// Whether it holds more keys than it keeps its rate for. The rate is then above the planned one, and
+    /// rises further.
     pub fn is_overfull(&self) -> bool {
         self.keys() > self.plan.up_to
     }

@@ -148,8 +148,8 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Inserts the next keys, up to one whose shard should grow before. Before each, the place of a key of the next
-    /// group is found.
+    /// Inserts the next keys, up to one whose shard should grow before. Before each, the place of a key of
+    /// the next group is found.
     #[inline(always)]
     fn insert(
         &mut self,

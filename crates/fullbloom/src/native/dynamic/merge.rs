@@ -15,8 +15,8 @@ use core::cmp::Ordering;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fingerprint {
-    /// The hash of its key, of which the last bits are unknown and given as zeros: as a hash it stands for this key in
-    /// filters of the same kind, seed or secret, whose fingerprints are not longer.
+    /// The hash of its key, of which the last bits are unknown and given as zeros: as a hash it stands for
+    /// this key in filters of the same kind, seed or secret, whose fingerprints are not longer.
     pub hash: u64,
     /// How often it was inserted; 1 unless the filter counts.
     pub count: u64,
@@ -58,7 +58,8 @@ impl<S: AsRef<[u8]>> Iterator for Fingerprints<'_, S> {
 }
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
-    /// The fingerprints of all keys that have not expired, in ascending order. Keys with equal fingerprints have one.
+    /// The fingerprints of all keys that have not expired, in ascending order. Keys with equal fingerprints
+    /// have one.
     ///
     /// # Panics
     /// If there is no memory for the fingerprints of one shard, about a megabyte.
@@ -150,10 +151,10 @@ impl<S: AsRef<[u8]>> Iterator for Items<'_, S> {
 impl DynamicFilter {
     /// Adds all keys of another filter with the same hash and the same mode.
     ///
-    /// If the fingerprints of the two have different lengths, the longer ones are shortened, and the filter keeps its
-    /// rate up to a lower number of keys; [`fpr_with`](Self::fpr_with) states it. Counts are added. A key in two
-    /// filters with expiry keeps the later time; both clocks are set to the later one before. The memory of the result
-    /// is there beside the old one for a moment.
+    /// If the fingerprints of the two have different lengths, the longer ones are shortened, and the filter
+    /// keeps its rate up to a lower number of keys; [`fpr_with`](Self::fpr_with) states it. Counts are added.
+    /// A key in two filters with expiry keeps the later time; both clocks are set to the later one before.
+    /// The memory of the result is there beside the old one for a moment.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &DynamicFilter<T>) -> Result<(), MergeError> {
         self.mergeable(other)?;
         let memory = |refused: SizeError| match refused {

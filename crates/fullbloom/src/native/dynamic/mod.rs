@@ -1,9 +1,10 @@
 //! The kind `dynamic`: a filter that grows, deletes, counts, expires, merges and lists.
 //!
-//! It keeps a fingerprint of each key: the first bits of its hash. So it can do without the keys what a Bloom filter
-//! needs them for. With `n` keys, a lookup of an absent key is wrong with probability `n / 2^bits`: the bits are chosen so
-//! that this is the requested rate at the promised number of keys. With fewer keys the rate is lower, with more it is
-//! higher; [`expected_fpr`](DynamicFilter::expected_fpr) and [`fpr_with`](DynamicFilter::fpr_with) state it exactly.
+//! It keeps a fingerprint of each key: the first bits of its hash. So it can do without the keys what a Bloom
+//! filter needs them for. With `n` keys, a lookup of an absent key is wrong with probability `n / 2^bits`:
+//! the bits are chosen so that this is the requested rate at the promised number of keys. With fewer keys the
+//! rate is lower, with more it is higher; [`expected_fpr`](DynamicFilter::expected_fpr) and
+//! [`fpr_with`](DynamicFilter::fpr_with) state it exactly.
 //!
 //! ```text
 //!   options.rs    what is asked for                clock.rs    generations, for expiry

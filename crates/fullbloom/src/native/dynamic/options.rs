@@ -29,8 +29,8 @@ pub enum Mode {
 pub enum Keep {
     /// At least this time, rounded up to whole milliseconds.
     Time(Duration),
-    /// While fewer than this many new keys have been inserted since. With [`refresh`](Expiry::refresh), known keys that
-    /// are inserted again count too, once for each generation.
+    /// While fewer than this many new keys have been inserted since. With [`refresh`](Expiry::refresh), known
+    /// keys that are inserted again count too, once for each generation.
     Keys(u64),
 }
 
@@ -131,8 +131,8 @@ pub struct DynamicOptions {
 }
 
 impl DynamicOptions {
-    /// A set that has memory for `expected_keys` keys from the beginning, grows beyond, and has at most the rate
-    /// `fpr` with the expected keys.
+    /// A set that has memory for `expected_keys` keys from the beginning, grows beyond, and has at most the
+    /// rate `fpr` with the expected keys.
     pub fn new(expected_keys: u64, fpr: f64) -> DynamicOptions {
         DynamicOptions {
             expected_keys,
@@ -143,8 +143,8 @@ impl DynamicOptions {
         }
     }
 
-    /// Promises the rate up to this number of keys. Each doubling costs one bit for each key, and no memory until
-    /// the keys come.
+    /// Promises the rate up to this number of keys. Each doubling costs one bit for each key, and no memory
+    /// until the keys come.
     pub fn up_to(mut self, keys: u64) -> DynamicOptions {
         self.up_to = keys.max(self.expected_keys);
         self

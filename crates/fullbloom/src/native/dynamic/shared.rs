@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// The parts are those of all prefixes of at most this many bits: eight times as many as most machines have threads, so
-/// that two threads rarely want the same one.
+/// The parts are those of all prefixes of at most this many bits: eight times as many as most machines have
+/// threads, so that two threads rarely want the same one.
 const MAX_DEPTH: u32 = 7;
 
 /// Keys of a batch that are distributed over the parts at once: about a hundred for each lock.
@@ -23,10 +23,10 @@ const CHUNK: usize = 1 << 14;
 
 /// A dynamic filter whose `insert` takes `&self`, for many threads.
 ///
-/// It consists of up to 128 parts by the first bits of the hash. Each is a [`DynamicFilter`] behind a lock, so a part
-/// grows while the others take keys. Of several insertions of one key by several threads, exactly one returns "new",
-/// unless the key looked present before. [`into_filter`](Self::into_filter) makes one filter of it, whose file is the
-/// same whatever the threads and the order of the keys were.
+/// It consists of up to 128 parts by the first bits of the hash. Each is a [`DynamicFilter`] behind a lock,
+/// so a part grows while the others take keys. Of several insertions of one key by several threads, exactly
+/// one returns "new", unless the key looked present before. [`into_filter`](Self::into_filter) makes one
+/// filter of it, whose file is the same whatever the threads and the order of the keys were.
 ///
 /// ```
 /// use fullbloom::native::{DynamicOptions, SharedDynamicFilter};
@@ -51,7 +51,8 @@ pub struct SharedDynamicFilter {
     depth: u32,
     /// Each has the fingerprints without these bits.
     parts: Vec<Mutex<DynamicFilter>>,
-    /// Held while the clocks of all parts are set, so that all of them are set to the same times in the same order.
+    /// Held while the clocks of all parts are set, so that all of them are set to the same times in the same
+    /// order.
     clock: Mutex<()>,
 }
 
@@ -64,8 +65,8 @@ impl SharedDynamicFilter {
     /// An empty filter with these properties.
     ///
     /// # Errors
-    /// Those of [`DynamicFilter::new`]; and for keys that expire after a number of others, which depends on the order of
-    /// the insertions.
+    /// Those of [`DynamicFilter::new`]; and for keys that expire after a number of others, which depends on
+    /// the order of the insertions.
     pub fn new(options: DynamicOptions) -> Result<Self, SizeError> {
         let empty = DynamicFilter::new(DynamicOptions { expected_keys: 0, ..options.clone() })?;
         let Plan { bits, tag, .. } = empty.plan;
@@ -75,7 +76,8 @@ impl SharedDynamicFilter {
         Self::of_parts(&empty, options.expected_keys, (0..1u64 << depth).map(shards))
     }
 
-    /// The keys of this filter, to insert more of them by many threads. The memory is there twice for a moment.
+    /// The keys of this filter, to insert more of them by many threads. The memory is there twice for a
+    /// moment.
     ///
     /// # Errors
     /// As of [`new`](Self::new).
@@ -225,7 +227,8 @@ impl SharedDynamicFilter {
         self.of(hash).remove_hash(hash << self.depth)
     }
 
-    /// Whether the key may be present. A key that a thread has inserted is found by every thread from then on.
+    /// Whether the key may be present. A key that a thread has inserted is found by every thread from then
+    /// on.
     pub fn may_contain(&self, key: &[u8]) -> bool {
         self.may_contain_hash(self.hash(key))
     }
@@ -235,7 +238,8 @@ impl SharedDynamicFilter {
         self.of(hash).may_contain_hash(hash << self.depth)
     }
 
-    /// The number of keys, as of [`DynamicFilter::keys`]; while others insert, one that was right at some time.
+    /// The number of keys, as of [`DynamicFilter::keys`]; while others insert, one that was right at some
+    /// time.
     pub fn keys(&self) -> u64 {
         self.parts.iter().map(|part| lock(part).keys()).sum()
     }
@@ -243,7 +247,8 @@ impl SharedDynamicFilter {
     /// Sets the time; see [`DynamicFilter::advance`].
     ///
     /// # Errors
-    /// When there is no memory to drop expired keys from a shard; parts of the filter may then have the old time.
+    /// When there is no memory to drop expired keys from a shard; parts of the filter may then have the old
+    /// time.
     pub fn advance(&self, now: SystemTime) -> Result<(), SizeError> {
         let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
         self.advance_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))

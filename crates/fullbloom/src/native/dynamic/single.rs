@@ -12,8 +12,8 @@ use crate::native::stored::assert_unlocked;
 use alloc::boxed::Box;
 
 impl DynamicFilter {
-    /// Adds a key. Returns true if it was certainly not present before (or has expired). A counting filter counts
-    /// the key in both cases.
+    /// Adds a key. Returns true if it was certainly not present before (or has expired). A counting filter
+    /// counts the key in both cases.
     ///
     /// # Errors
     /// When the memory to grow cannot be allocated; the key is then not inserted.
@@ -70,8 +70,8 @@ impl DynamicFilter {
         Ok(())
     }
 
-    /// Adds a key whose place is known. Returns whether it was new, and whether a shard has grown: then the places of
-    /// other keys are no longer valid.
+    /// Adds a key whose place is known. Returns whether it was new, and whether a shard has grown: then the
+    /// places of other keys are no longer valid.
     #[inline(always)]
     pub(super) fn insert_at(
         &mut self,
@@ -140,17 +140,18 @@ impl DynamicFilter {
         self.shards_mut().set_tag(&aim, location, tag + 1);
     }
 
-    /// Removes a key, or one copy of it if it was inserted several times. Returns false if it is surely absent;
-    /// then nothing is changed.
+    /// Removes a key, or one copy of it if it was inserted several times. Returns false if it is surely
+    /// absent; then nothing is changed.
     ///
-    /// Removing a key that was never inserted removes the fingerprint of another key if the two are equal, which has
-    /// the probability [`expected_fpr`](Self::expected_fpr). No other key is affected.
+    /// Removing a key that was never inserted removes the fingerprint of another key if the two are equal,
+    /// which has the probability [`expected_fpr`](Self::expected_fpr). No other key is affected.
     ///
     /// # Errors
     /// If the filter does not count its keys.
     ///
     /// # Panics
-    /// If the filter is [locked](Self::is_locked), or if it was read from a file and there is no memory to change it.
+    /// If the filter is [locked](Self::is_locked), or if it was read from a file and there is no memory to
+    /// change it.
     pub fn remove(&mut self, key: &[u8]) -> Result<bool, NotDeletable> {
         self.remove_hash(self.hash(key))
     }
