@@ -207,6 +207,7 @@ impl Place {
     }
 
     /// All of it in one number: `x` above.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn number(self) -> u64 {
         self.x
