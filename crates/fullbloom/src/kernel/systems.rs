@@ -3,7 +3,7 @@
 use super::lines::Line;
 use super::pipeline::ones;
 use crate::bits::prefetch;
-use crate::probe::systems::{LIMIT, Place, picks, sums};
+use crate::probe::systems::{LIMIT, Place, coefficients, picks, sums, u_of};
 
 /// Keys of a group.
 pub(crate) const GROUP: usize = 64;
@@ -54,6 +54,12 @@ pub(crate) trait Systems: Copy {
         find_first::<W>(lines, keys, count)
     }
 
+    /// Whether the first further columns in these bytes agree with a key.
+    #[inline(always)]
+    fn further_agree<const W: usize>(self, bytes: &[u8], t: u64, columns: usize) -> bool {
+        further_agree::<W>(bytes, t, columns)
+    }
+
     /// The numbers at the set bits of `chosen`, in their order. What follows them is undefined.
     #[inline(always)]
     fn pack(self, numbers: &[u64; GROUP], chosen: u64, packed: &mut [u64; GROUP]) {
@@ -88,6 +94,21 @@ pub(crate) fn find_first<const W: usize>(lines: &[Line], keys: Keys<'_>, count: 
         found.moved = found.moved << 1 | u64::from(place.priority() >= line[LIMIT]);
     }
     found
+}
+
+/// The definition of [`Systems::further_agree`].
+#[inline(always)]
+pub(crate) fn further_agree<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
+    let (words, _) = bytes.as_chunks::<8>().0.as_chunks::<W>();
+    let (coefficients, mut fingerprint) = (coefficients::<W>(picks::<W>(t)), u_of(t) >> 8);
+    let mut wrong = 0;
+    for column in words.iter().take(columns) {
+        let parts = column.iter().zip(coefficients);
+        let sum = parts.fold(0, |sum, (part, chosen)| sum ^ u64::from_le_bytes(*part) & chosen);
+        wrong |= u64::from(sum.count_ones() & 1) ^ fingerprint;
+        fingerprint >>= W;
+    }
+    wrong & 1 == 0
 }
 
 #[cfg(test)]
@@ -147,6 +168,59 @@ mod tests {
         finds::<2>();
         finds::<4>();
         finds::<8>();
+    }
+
+    struct Further<'a, const W: usize>(&'a [u8], u64, usize);
+
+    impl<const W: usize> Task for Further<'_, W> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) -> bool {
+            let Further(bytes, t, columns) = self;
+            kernel.further_agree::<W>(bytes, t, columns)
+        }
+    }
+
+    /// Columns in which every third key agrees, as far as their number goes.
+    fn agreements<const W: usize>() {
+        let mut random = SplitMix::new(23);
+        let (mut yes, mut no) = (0, 0);
+        for i in 0..3000 {
+            let t = random.next_u64();
+            let columns = random.below(56 / W as u64 + 1) as usize;
+            let mut words: Vec<u64> = (0..columns * W + 3).map(|_| random.next_u64()).collect();
+            if i % 3 == 0 {
+                let chosen = coefficients::<W>(picks::<W>(t));
+                for (column, words) in words.chunks_exact_mut(W).take(columns).enumerate() {
+                    let sum = words.iter().zip(chosen).fold(0, |sum, (word, chosen)| sum ^ word & chosen);
+                    let wrong = u64::from(sum.count_ones() & 1) ^ (u_of(t) >> (8 + column * W) & 1);
+                    // One chosen slot of a part that has one.
+                    if let Some(part) = chosen.iter().position(|chosen| *chosen != 0) {
+                        words[part] ^= (chosen[part] & chosen[part].wrapping_neg()) * wrong;
+                    }
+                }
+            }
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            // Also with fewer bytes than the columns need.
+            for len in [bytes.len(), bytes.len() / 2, 5, 0] {
+                let expected = further_agree::<W>(&bytes[..len], t, columns);
+                *if expected { &mut yes } else { &mut no } += 1;
+                for kernel in Kernel::available() {
+                    let found = Cpu::detect(kernel).unwrap().run(Further::<W>(&bytes[..len], t, columns));
+                    assert_eq!(found, expected, "{kernel}, {W} parts, {columns} columns, {len} bytes");
+                }
+            }
+        }
+        assert!(yes > 1000 && no > 1000, "{yes} {no}");
+    }
+
+    #[test]
+    fn every_kernel_compares_further_columns_as_the_definition_does() {
+        agreements::<1>();
+        agreements::<2>();
+        agreements::<4>();
+        agreements::<8>();
     }
 
     struct Pack<'a>(&'a [u64; GROUP], u64, u64);

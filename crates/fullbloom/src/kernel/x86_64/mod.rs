@@ -204,7 +204,7 @@ impl Split for Avx512 {
     }
 }
 
-/// Proof of everything [`Avx512`] needs, and of VBMI, VBMI2 and BITALG: Ice Lake, Zen 4 and later.
+/// Proof of everything [`Avx512`] needs, and of VBMI, VBMI2, BITALG and VPOPCNTDQ: Ice Lake, Zen 4 and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512Bitalg(Avx512);
 
@@ -212,7 +212,8 @@ impl Avx512Bitalg {
     pub(super) fn detect() -> Option<Avx512Bitalg> {
         let all = cpu_has!(is_x86_feature_detected, "avx512vbmi")
             && cpu_has!(is_x86_feature_detected, "avx512vbmi2")
-            && cpu_has!(is_x86_feature_detected, "avx512bitalg");
+            && cpu_has!(is_x86_feature_detected, "avx512bitalg")
+            && cpu_has!(is_x86_feature_detected, "avx512vpopcntdq");
         Avx512::detect().filter(|_| all).map(Avx512Bitalg)
     }
 
@@ -226,7 +227,7 @@ impl Avx512Bitalg {
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2,lzcnt,popcnt"
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,avx512vpopcntdq,bmi1,bmi2,lzcnt,popcnt"
         )]
         fn compiled<T: Task>(kernel: Avx512Bitalg, task: T) -> T::Output {
             task.run(kernel)

@@ -102,6 +102,10 @@ instructions! { Avx512Bitalg:
     look_up_in(source: __m512i, lanes: __mmask64, numbers: __m512i, a: __m512i) -> __m512i = _mm512_mask_permutexvar_epi8;
     /// `!a & b`.
     and_not(a: __m512i, b: __m512i) -> __m512i = _mm512_andnot_si512;
+    /// The number of set bits of 64-bit lanes.
+    ones_8(a: __m512i) -> __m512i = _mm512_popcnt_epi64;
+    /// 64-bit lanes where `a & b` is not zero.
+    common_8(a: __m512i, b: __m512i) -> __mmask8 = _mm512_test_epi64_mask;
     /// 64-bit lanes where `a & b` is zero.
     zero_8(a: __m512i, b: __m512i) -> __mmask8 = _mm512_testn_epi64_mask;
     /// The bits of `a` selected by the mask, packed together.
@@ -128,6 +132,15 @@ impl Avx512 {
     pub(super) fn load_8(self, words: &[u64; 8]) -> __m512i {
         // SAFETY: the value proves AVX-512 F, and eight words are 64 bytes.
         unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+    }
+
+    /// Loads the first lanes, at most eight, from words; zero after them. Also returns which lanes these are.
+    #[inline(always)]
+    pub(super) fn load_first(self, words: &[[u8; 8]]) -> (__m512i, __mmask8) {
+        let lanes = ((1u32 << words.len().min(8)) - 1) as __mmask8;
+        // SAFETY: the value proves AVX-512 F, and only the bytes of lanes in the mask, which are those of `words`, are
+        // read.
+        (unsafe { _mm512_maskz_loadu_epi64(lanes, words.as_ptr().cast()) }, lanes)
     }
 
     /// Stores eight 64-bit lanes.

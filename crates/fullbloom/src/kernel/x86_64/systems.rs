@@ -5,7 +5,7 @@
 use super::{Avx2, Avx512, Avx512Bitalg};
 use crate::kernel::lines::Line;
 use crate::kernel::systems::{self, Found, GROUP, Keys, Systems, line_at, prefetch_line};
-use crate::probe::systems::{LIMIT, MAX_PRIORITY, Place, column_bits, picks};
+use crate::probe::systems::{LIMIT, MAX_PRIORITY, Place, coefficients, column_bits, picks, u_of};
 use core::arch::x86_64::*;
 
 impl Systems for Avx2 {
@@ -73,6 +73,25 @@ impl Systems for Avx512Bitalg {
             self.find_eight::<W>(lines, keys, i, &mut found);
         }
         found
+    }
+
+    /// Eight columns at once. Their number, which differs from key to key, decides no branch up to eight of them.
+    #[inline(always)]
+    fn further_agree<const W: usize>(self, bytes: &[u8], t: u64, columns: usize) -> bool {
+        if W > 1 {
+            return systems::further_agree::<W>(bytes, t, columns);
+        }
+        let v = self.avx512();
+        let chosen = v.all_8(coefficients::<1>(picks::<1>(t))[0] as i64);
+        let (words, _) = bytes.as_chunks();
+        let (mut fingerprint, mut wrong) = (u_of(t) >> 8, 0);
+        for words in words[..columns.min(words.len())].chunks(8) {
+            let (column, lanes) = v.load_first(words);
+            let odd = self.common_8(self.ones_8(v.and(column, chosen)), v.all_8(1));
+            wrong |= (odd ^ fingerprint as u8) & lanes;
+            fingerprint >>= 8;
+        }
+        wrong == 0
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@
 //! The first test has no branch. One key in seven moves on; few of them go beyond the second layer.
 
 use super::lookup::Data;
-use super::shape::{LINE, Layer};
+use super::shape::Layer;
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source, ones};
@@ -126,13 +126,14 @@ impl<E, B: Body, const W: usize> Test<'_, E, B, W> {
         (agree & !moved, moved)
     }
 
-    /// Prefetches the further columns of a key that agrees with its line.
+    /// Prefetches the further columns of a key that agrees with its line: the first and the last of them. Few
+    /// filters have columns between these two cache lines.
     #[inline(always)]
     fn prefetch_further(&self, place: Place) {
         let (shape, line) = (self.data.shape, place.line());
         let at = shape.further_at(&self.first, line) as usize;
         let len = shape.further_of(&self.first, line) as usize * W * 8;
-        for step in (0..len).step_by(LINE as usize).chain([len.max(1) - 1]) {
+        for step in [0, len.max(1) - 1] {
             prefetch::address(self.data.bytes.as_ptr().wrapping_add(at + step));
         }
     }
@@ -151,7 +152,8 @@ impl<E, B: Body, const W: usize> Test<'_, E, B, W> {
         let mut yes = agree & !moved & u64::MAX.checked_shr(64 - count).unwrap_or(0);
         if self.further {
             for i in ones(yes) {
-                let agrees = self.data.agrees::<W>(&self.second, tested.places[i], tested.t[i]);
+                let agrees =
+                    self.data.agrees_now::<W>(self.kernel, &self.second, tested.places[i], tested.t[i]);
                 yes &= !(u64::from(!agrees) << i);
             }
         }
@@ -221,7 +223,7 @@ impl<E: Fn(u64) -> bool, B: Body, const W: usize> Pipe<GROUP, SLOTS> for Test<'_
         let mut yes = tested.yes & keys;
         if self.further {
             for i in ones(yes) {
-                let agrees = self.data.agrees_now::<W>(&self.first, slot.places[i], slot.t[i]);
+                let agrees = self.data.agrees_now::<W>(self.kernel, &self.first, slot.places[i], slot.t[i]);
                 yes &= !(u64::from(!agrees) << i);
             }
         }

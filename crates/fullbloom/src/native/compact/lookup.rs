@@ -3,9 +3,8 @@
 use super::shape::{LINE, Layer, Shape};
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
-use crate::probe::systems::{
-    LIMIT, Place, coefficients, first_z, next_z, picks, second_z, sums, t_of_first, u_of,
-};
+use crate::kernel::systems::{Systems, further_agree};
+use crate::probe::systems::{LIMIT, Place, first_z, next_z, picks, second_z, sums, t_of_first};
 
 /// A filter's numbers and its array.
 #[derive(Clone, Copy)]
@@ -116,9 +115,15 @@ impl<'a> Data<'a> {
 
     /// The same for batches, in which many keys may be present.
     #[inline(always)]
-    pub(super) fn agrees_now<const W: usize>(self, layer: &Layer, place: Place, t: u64) -> bool {
+    pub(super) fn agrees_now<const W: usize>(
+        self,
+        kernel: impl Systems,
+        layer: &Layer,
+        place: Place,
+        t: u64,
+    ) -> bool {
         let columns = self.shape.further_for(layer, place) as usize;
-        further_agree::<W>(self.further(layer, place), t, columns)
+        kernel.further_agree::<W>(self.further(layer, place), t, columns)
     }
 
     /// The further columns of a line, and what follows them.
@@ -156,19 +161,4 @@ fn test_later<const W: usize>(shape: &Shape, bytes: &[u8], hash: u64, t: u64) ->
 #[inline(never)]
 fn further_agree_of_one<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
     further_agree::<W>(bytes, t, columns)
-}
-
-/// Whether the first further columns in these bytes agree with a key.
-#[inline(always)]
-fn further_agree<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
-    let (words, _) = bytes.as_chunks::<8>().0.as_chunks::<W>();
-    let (coefficients, mut fingerprint) = (coefficients::<W>(picks::<W>(t)), u_of(t) >> 8);
-    let mut wrong = 0;
-    for column in words.iter().take(columns) {
-        let parts = column.iter().zip(coefficients);
-        let sum = parts.fold(0, |sum, (part, chosen)| sum ^ u64::from_le_bytes(*part) & chosen);
-        wrong |= u64::from(sum.count_ones() & 1) ^ fingerprint;
-        fingerprint >>= W;
-    }
-    wrong & 1 == 0
 }
