@@ -138,8 +138,8 @@ impl Avx512 {
     #[inline(always)]
     pub(super) fn load_first(self, words: &[[u8; 8]]) -> (__m512i, __mmask8) {
         let lanes = ((1u32 << words.len().min(8)) - 1) as __mmask8;
-        // SAFETY: the value proves AVX-512 F, and only the bytes of lanes in the mask, which are those of `words`, are
-        // read.
+        // SAFETY: the value proves AVX-512 F, and only the bytes of lanes in the mask, which are those of
+        // `words`, are read.
         (unsafe { _mm512_maskz_loadu_epi64(lanes, words.as_ptr().cast()) }, lanes)
     }
 

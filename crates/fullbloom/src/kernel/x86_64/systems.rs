@@ -75,7 +75,8 @@ impl Systems for Avx512Bitalg {
         found
     }
 
-    /// Eight columns at once. Their number, which differs from key to key, decides no branch up to eight of them.
+    /// Eight columns at once. Their number, which differs from key to key, decides no branch up to eight of
+    /// them.
     #[inline(always)]
     fn further_agree<const W: usize>(self, bytes: &[u8], t: u64, columns: usize) -> bool {
         if W > 1 {
