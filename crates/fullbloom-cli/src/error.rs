@@ -28,15 +28,20 @@ impl Status {
     pub fn selected(any: bool) -> Status {
         if any { Status::Yes } else { Status::No }
     }
+
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Status::Yes => 0,
+            Status::No => 1,
+            Status::Failed => 2,
+        }
+    }
 }
 
 impl From<Status> for ExitCode {
     fn from(status: Status) -> ExitCode {
-        ExitCode::from(match status {
-            Status::Yes => 0,
-            Status::No => 1,
-            Status::Failed => 2,
-        })
+        ExitCode::from(status.code())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hints, with the options of the command that they are about.
 
 use fullbloom::typed::KeyType;
-use fullbloom_ops::{Need, Problem};
+use fullbloom_ops::{Code, Need, Problem};
 
 /// What to do about a problem, in the words of the command line.
 pub fn of(problem: &Problem) -> Option<String> {
@@ -40,7 +40,10 @@ pub fn of(problem: &Problem) -> Option<String> {
 /// option.
 pub fn line(problem: &Problem) -> String {
     match problem.place.as_str() {
-        option @ ("fpr" | "bits_per_key") => format!("--{}: {}", option.replace('_', "-"), problem.message),
+        // A file may have this name, too; its other problems have other codes.
+        option @ ("fpr" | "bits_per_key") if problem.code == Code::SizeRefused => {
+            format!("--{}: {}", option.replace('_', "-"), problem.message)
+        }
         _ => problem.to_string(),
     }
 }

@@ -4,30 +4,25 @@
 //! engine can open the database in between.
 
 use crate::problem::{Code, Need, Problem};
-use std::fs::{File, TryLockError};
+use fullbloom::internal::claim::Claim;
+use std::fs::File;
 use std::path::Path;
 
 /// A database that no engine can open. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct Locked {
     _file: Option<File>,
-    /// The directory: processes of ours wait for its lock. Released last.
-    _directory: Option<File>,
+    /// Processes of ours wait for each other. Released last.
+    _claim: Option<Claim>,
 }
 
 /// Locks the database in a directory. A directory without `LOCK` was never opened by an engine and needs no
 /// lock of the engine. Calls `waiting` if another process of ours has the database.
 pub(crate) fn lock(directory: &Path, waiting: impl FnOnce()) -> Result<Locked, Problem> {
-    let own = File::open(directory).ok().filter(|_| cfg!(unix));
-    if let Some(own) = &own
-        && matches!(own.try_lock(), Err(TryLockError::WouldBlock))
-    {
-        waiting();
-        let _ = own.lock(); // without it, the lock of the engine decides
-    }
     let path = directory.join("LOCK");
+    let claim = Claim::of_directory(&path, waiting).ok(); // without it, the lock of the engine decides
     if !path.is_file() {
-        return Ok(Locked { _file: None, _directory: own });
+        return Ok(Locked { _file: None, _claim: claim });
     }
     let refused = || {
         Problem::at(
@@ -43,7 +38,7 @@ pub(crate) fn lock(directory: &Path, waiting: impl FnOnce()) -> Result<Locked, P
     }
     let unusable = |e| Problem::at(&path, Code::Unreadable, format_args!("cannot lock: {e}"));
     match system::lock(&path).map_err(unusable)? {
-        Some(file) => Ok(Locked { _file: Some(file), _directory: own }),
+        Some(file) => Ok(Locked { _file: Some(file), _claim: claim }),
         None => Err(refused()),
     }
 }

@@ -278,6 +278,11 @@ impl Changing {
         }
     }
 
+    /// Gives the file up: other processes may change it. Nothing is saved any more.
+    pub fn abandon(&mut self) {
+        self.saver = None;
+    }
+
     /// Saves for the last time.
     pub fn finish(mut self) -> Result<(), FileError> {
         match (self.saver.take(), stored(&self.filter)) {

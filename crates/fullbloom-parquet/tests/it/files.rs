@@ -1,5 +1,5 @@
 //! Files written by the parquet crate: every filter is found, every value of its column is in it, and damage
-//! is told.
+//! is reported.
 
 use fullbloom::Filter;
 use fullbloom::dialect::Parquet;

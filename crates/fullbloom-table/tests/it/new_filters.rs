@@ -1,4 +1,4 @@
-//! Filters made anew in tables that RocksDB and LevelDB wrote: after damage, at other sizes, and where there
+//! Filters rebuilt in tables that RocksDB and LevelDB wrote: after damage, at other sizes, and where there
 //! was none.
 
 use crate::common::{self, keys_of};

@@ -45,7 +45,8 @@ pub(crate) trait Systems: Copy {
     /// that is faster in the second-level cache, too.
     #[inline(always)]
     fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
-        find::<W>(lines, keys, next)
+        next.iter().for_each(|place| prefetch_line(lines, place.line()));
+        self.find_first::<W>(lines, keys, GROUP)
     }
 
     /// Looks the first `count` keys up. Other bits of the answers are undefined.
@@ -72,13 +73,6 @@ pub(crate) trait Systems: Copy {
     fn unpack(self, bits: u64, chosen: u64) -> u64 {
         ones(chosen).enumerate().fold(0, |unpacked, (from, to)| unpacked | (bits >> from & 1) << to)
     }
-}
-
-/// The definition of [`Systems::find`].
-#[inline(always)]
-pub(crate) fn find<const W: usize>(lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
-    next.iter().for_each(|place| prefetch_line(lines, place.line()));
-    find_first::<W>(lines, keys, GROUP)
 }
 
 /// The definition of [`Systems::find_first`].
@@ -147,7 +141,7 @@ mod tests {
                 let t: [u64; GROUP] = core::array::from_fn(|_| random.next_u64());
                 let keys = Keys { places: &places, t: &t };
                 let count = random.below(GROUP as u64 + 1) as usize;
-                let expected = find::<W>(&array, keys, &places);
+                let expected = find_first::<W>(&array, keys, GROUP);
                 for kernel in Kernel::available() {
                     let [all, first] = Cpu::detect(kernel).unwrap().run(Find::<W>(&array, keys, count));
                     assert_eq!(all, expected, "{kernel}, {lines} lines, {W} parts");

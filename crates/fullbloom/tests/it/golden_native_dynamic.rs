@@ -136,7 +136,7 @@ fn front_len(file: &[u8]) -> usize {
     u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize
 }
 
-/// With checksums made anew, so that only the checks of the contents are left: data is accepted only if a
+/// With new checksums, so that only the checks of the contents are left: data is accepted only if a
 /// writer would write it, and so are all numbers of the front that it depends on. Reserved fields, labels and
 /// numbers that nothing else depends on may differ.
 #[test]

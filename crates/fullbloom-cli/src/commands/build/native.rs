@@ -113,19 +113,12 @@ impl NativeArgs {
             return Ok(None);
         }
         match self.secret.as_deref() {
-            Some(path) => {
-                if secret::is_there(path) {
-                    let secret = secret::read(path)?;
-                    drop(Claim::new(path)); // takes away the lock file of a build that was killed here
-                    return Ok(Some((Hashing::Secret(secret), None)));
-                }
-                let claim = secret::claim(path)?;
-                let (secret, new) = match claim.exists() {
-                    true => (secret::read(path)?, None),
-                    false => (secret::random()?, Some(claim)),
-                };
-                Ok(Some((Hashing::Secret(secret), new)))
-            }
+            Some(path) => match secret::claim(path) {
+                Ok(claim) if !claim.exists() => Ok(Some((Hashing::Secret(secret::random()?), Some(claim)))),
+                Err(e) if !secret::is_there(path) => Err(e),
+                // It can be read where nothing can be written.
+                _ => Ok(Some((Hashing::Secret(secret::read(path)?), None))),
+            },
             None if !self.store_secret && dialect == Name::Native => {
                 Err(Failure::new("--keyed", "no path given for the secret")
                     .hint("--secret FILE keeps it in a file, --store-secret in the filter itself"))

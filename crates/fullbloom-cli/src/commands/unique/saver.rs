@@ -75,8 +75,9 @@ impl Saver {
         let mut state = self.lock();
         while !state.ended {
             if let Err(failure) = state.save_if_due(every) {
+                state.seen.abandon();
                 // The other thread may wait for input for ever.
-                std::process::exit(failure.report() as i32);
+                std::process::exit(failure.report().code().into());
             }
             state = match state.wait(every) {
                 Some(wait) => self

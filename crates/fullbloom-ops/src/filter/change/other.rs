@@ -1,7 +1,7 @@
 //! Filters of other dialects than `native` that keys are inserted into.
 
 use crate::filter::{FilterFile, ReadOptions, write_to};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::text;
 use fullbloom::FileError;
 use fullbloom::any::{AnyFilter, ChangeError};
@@ -41,7 +41,9 @@ impl ChangingOther {
         filter.require_takes_keys().map_err(|e| {
             let problem = Problem::at(path, Code::Unsupported, &e);
             match e {
-                ChangeError::BuiltAtOnce(_) => problem.hint("fullbloom build makes it from all its keys"),
+                ChangeError::BuiltAtOnce(_) => {
+                    problem.hint("build it from all its keys").needs(Need::Build(file.dialect()))
+                }
                 _ => problem,
             }
         })?;

@@ -2,21 +2,16 @@
 
 use super::Neon;
 use crate::kernel::lines::Line;
-use crate::kernel::systems::{self, Found, GROUP, Keys, Systems, line_at, prefetch_line};
-use crate::probe::systems::{LIMIT, Place, column_bits, picks};
+use crate::kernel::scalar::Scalar;
+use crate::kernel::systems::{Found, Keys, Systems, line_at};
+use crate::probe::systems::{LIMIT, column_bits, picks};
 use core::arch::aarch64::*;
 
 impl Systems for Neon {
     #[inline(always)]
-    fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
-        next.iter().for_each(|place| prefetch_line(lines, place.line()));
-        self.find_first::<W>(lines, keys, GROUP)
-    }
-
-    #[inline(always)]
     fn find_first<const W: usize>(self, lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
         if W > 2 {
-            return systems::find_first::<W>(lines, keys, count);
+            return Scalar.find_first::<W>(lines, keys, count);
         }
         let mut found = Found { agree: 0, moved: 0 };
         for (place, t) in keys.places.iter().zip(keys.t).take(count).rev() {

@@ -4,7 +4,8 @@
 
 use super::{Avx2, Avx512, Avx512Bitalg};
 use crate::kernel::lines::Line;
-use crate::kernel::systems::{self, Found, GROUP, Keys, Systems, line_at, prefetch_line};
+use crate::kernel::scalar::Scalar;
+use crate::kernel::systems::{Found, GROUP, Keys, Systems, line_at, prefetch_line};
 use crate::probe::systems::{LIMIT, MAX_PRIORITY, Place, coefficients, column_bits, picks, u_of};
 use core::arch::x86_64::*;
 
@@ -14,7 +15,7 @@ impl Systems for Avx2 {
         match W {
             // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU.
             1 => unsafe { find(lines, keys, next) },
-            _ => systems::find::<W>(lines, keys, next),
+            _ => Scalar.find::<W>(lines, keys, next),
         }
     }
 
@@ -53,7 +54,7 @@ impl Systems for Avx512Bitalg {
     #[inline(always)]
     fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
         if W > 2 {
-            return systems::find::<W>(lines, keys, next);
+            return Scalar.find::<W>(lines, keys, next);
         }
         let mut found = Found { agree: 0, moved: 0 };
         for (i, next) in next.as_chunks::<8>().0.iter().enumerate() {
@@ -66,7 +67,7 @@ impl Systems for Avx512Bitalg {
     #[inline(always)]
     fn find_first<const W: usize>(self, lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
         if W > 2 {
-            return systems::find_first::<W>(lines, keys, count);
+            return Scalar.find_first::<W>(lines, keys, count);
         }
         let mut found = Found { agree: 0, moved: 0 };
         for i in 0..count.div_ceil(8).min(GROUP / 8) {
@@ -80,7 +81,7 @@ impl Systems for Avx512Bitalg {
     #[inline(always)]
     fn further_agree<const W: usize>(self, bytes: &[u8], t: u64, columns: usize) -> bool {
         if W > 1 {
-            return systems::further_agree::<W>(bytes, t, columns);
+            return Scalar.further_agree::<W>(bytes, t, columns);
         }
         let v = self.avx512();
         let chosen = v.all_8(coefficients::<1>(picks::<1>(t))[0] as i64);

@@ -26,8 +26,8 @@ const CHUNKS_A_LOOK: u32 = 64;
 
 /// Fails if this much memory, and some for everything else, cannot be allocated.
 ///
-/// Who takes the last bytes is told so. Other threads of the program that need a few at that moment, or
-/// start, are aborted by the standard library, and with them the program.
+/// The caller gets an error if memory runs out. Without a reserve, a small allocation of another thread could
+/// fail at that moment, and the standard library would abort the program.
 pub(super) fn require_memory(bytes: u64) -> Result<(), SizeError> {
     const REST: u64 = 4 << 20;
     let bytes = bytes.saturating_add(REST);
