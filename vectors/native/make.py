@@ -31,7 +31,7 @@ def le(key, at, size=8):
     return int.from_bytes(key[at : at + size], "little")
 
 
-def fold64(key, seed):
+def folded(key, seed):
     a, b, c, d = (splitmix(seed, i) for i in (1, 2, 3, 4))
     n = len(key)
     w = b ^ (n * P & M)
@@ -53,6 +53,11 @@ def fold64(key, seed):
         w, at = u ^ v, n - 32
     t = fold(le(key, at) ^ a, le(key, at + 8) ^ w)
     return fold(le(key, n - 16) ^ c, le(key, n - 8) ^ d ^ t)
+
+
+def fold64(key, seed):
+    h = folded(key, seed)
+    return (h ^ h >> 32) * P & M
 
 
 def siphash13(key, secret):
@@ -282,9 +287,8 @@ def compact_key(h, number, lines, words):
     def step(x, by, factor):
         return (x ^ x >> by) * factor & M
 
-    s = step(h, 32, P)
-    t = step(s, 32, Q)
-    z = s
+    t = step(h, 32, Q)
+    z = h
     if number > 0:
         z = step(t, 32, P)
         for _ in range(number - 1):

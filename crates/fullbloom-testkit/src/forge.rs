@@ -8,8 +8,9 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A 32-byte key whose fold64 hash with this public seed is `target`; another one for every `number`.
 ///
-/// The last step multiplies two words that the key determines. If the second word is a power of two, the
-/// folded product is the first word rotated. So the first word is the target, rotated back.
+/// The last multiplication of the hash can be inverted. The step before it multiplies two words that the key
+/// determines. If the second word is a power of two, the folded product is the first word rotated. So the
+/// first word is the target before the last multiplication, rotated back.
 pub fn fold64(seed: u64, target: u64, number: u64) -> [u8; 32] {
     let [a, b, c, d] = [1, 2, 3, 4].map(|i: u64| splitmix64(seed.wrapping_add(i.wrapping_mul(GOLDEN))));
     let free = [number, splitmix64(number)];
@@ -17,7 +18,9 @@ pub fn fold64(seed: u64, target: u64, number: u64) -> [u8; 32] {
     let product = u128::from(free[0] ^ a) * u128::from(free[1] ^ length);
     let between = (product >> 64) as u64 ^ product as u64;
     let shift = (number % 64) as u32;
-    key(free, [target.rotate_right(shift) ^ c, 1 << shift ^ d ^ between])
+    let halves = target.wrapping_mul(inverse(GOLDEN));
+    let folded = halves ^ halves >> 32;
+    key(free, [folded.rotate_right(shift) ^ c, 1 << shift ^ d ^ between])
 }
 
 fn splitmix64(mut z: u64) -> u64 {

@@ -49,9 +49,48 @@ impl Measured {
     }
 }
 
+/// The probability of a count as far from the mean as this one, or farther on the same side, when counts are
+/// Poisson-distributed. Exact for small means too, where standard deviations say little.
+pub fn poisson_tail(mean: f64, count: u64) -> f64 {
+    if mean <= 0.0 {
+        return if count == 0 { 1.0 } else { 0.0 };
+    }
+    let log_factorial: f64 = (2..=count).map(|i| (i as f64).ln()).sum();
+    let mut term = (count as f64 * mean.ln() - mean - log_factorial).exp();
+    let (mut sum, mut at) = (0.0, count as f64);
+    // Away from the mean, terms only decrease.
+    if at > mean {
+        while term > sum * 1e-12 && term > 0.0 {
+            sum += term;
+            at += 1.0;
+            term *= mean / at;
+        }
+    } else {
+        while term > sum * 1e-12 && term > 0.0 {
+            sum += term;
+            term *= at / mean;
+            at -= 1.0;
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn poisson_tails_are_those_of_the_tables() {
+        let close = |mean, count, expected: f64| {
+            let tail = poisson_tail(mean, count);
+            assert!((tail / expected - 1.0).abs() < 1e-6, "{mean} {count}: {tail}");
+        };
+        close(2.0, 0, 0.135_335_283);
+        close(2.0, 5, 0.052_653_017);
+        close(100.0, 100, 0.526_562_199);
+        close(100.0, 140, 9.164_651_43e-5);
+        close(0.001, 1, 9.995_001_666e-4);
+    }
 
     #[test]
     fn the_score_counts_standard_deviations() {

@@ -15,7 +15,7 @@ use super::Cpu;
 use super::pipeline::eight_bools;
 use super::scalar::Scalar;
 use crate::bits::prefetch;
-use crate::hash::fold;
+use crate::hash::{finish, fold};
 use crate::probe::lines::{self, Mark};
 use core::sync::atomic::AtomicU64;
 
@@ -276,9 +276,9 @@ pub(crate) trait Lines: Copy {
         unsafe { set_hash(self, lines, hash, probes) }
     }
 
-    /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. The slices have
-    /// the same length; [`Cpu`] shortens the longer one.
-    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
+    /// The hash of eight-byte keys: `finish(fold(k ^ x, y))` for each key `k`. The slices have the same
+    /// length; [`Cpu`] shortens the longer one.
+    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
 
     /// Locates every key of a group by its hash, for layouts whose blocks are one line.
     fn locate(self, blocks: u64, group: &mut Group);
@@ -486,10 +486,10 @@ impl Lines for Cpu {
         on_kernel!(self, kernel => kernel.set(line, mark, probes))
     }
 
-    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         let count = keys.len().min(hashes.len());
         let (keys, hashes) = (&keys[..count], &mut hashes[..count]);
-        on_kernel!(self, kernel => kernel.fold(keys, x, y, hashes));
+        on_kernel!(self, kernel => kernel.hash_words(keys, x, y, hashes));
     }
 
     fn locate(self, blocks: u64, group: &mut Group) {
@@ -558,9 +558,9 @@ impl Lines for Scalar {
     }
 
     #[inline(always)]
-    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         for (hash, &key) in hashes.iter_mut().zip(keys) {
-            *hash = fold(key ^ x, y);
+            *hash = finish(fold(key ^ x, y));
         }
     }
 

@@ -167,7 +167,7 @@ impl KeyHasher for Hasher {
         match &self.0 {
             Keyed::Fold(fold) => {
                 let (x, y) = fold.of_eight_bytes();
-                Cpu::in_use().fold(words, x, y, out);
+                Cpu::in_use().hash_words(words, x, y, out);
             }
             Keyed::Sip(_) | Keyed::Leading(..) => {
                 self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out);

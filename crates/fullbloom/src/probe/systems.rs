@@ -1,9 +1,9 @@
 //! The walk of the kind `compact`: from a hash to a line of each layer, a priority in it, and one equation.
 //!
 //! ```text
-//!   h, the hash      s = (h ^ h >> 32) · P      t = (s ^ s >> 32) · Q      u = (t ^ t >> 29) · R
+//!   h, the hash      t = (h ^ h >> 32) · Q      u = (t ^ t >> 29) · R
 //!
-//!   layer 0: z = s        layer 1: z = (t ^ t >> 32) · P        every further layer: z = (z ^ z >> 32) · Q
+//!   layer 0: z = h        layer 1: z = (t ^ t >> 32) · P        every further layer: z = (z ^ z >> 32) · Q
 //!
 //!   x = z · lines >> 32       line = x >> 32       priority = bits 24 to 31 of x, at most 254
 //!   fingerprint: bits 16 to 23 of x for the columns of the line, bits 8 and up of u for the further columns
@@ -18,7 +18,7 @@
 //! consecutive words. A key chooses slots of each part, and its sum is the xor of theirs. Slot 63 of a part
 //! is a constant: its bits of the limit, or zero in further columns.
 //!
-//! Every step from `h` to `s`, `t` and `z` is a bijection: no entropy is lost, and a builder can keep the `z`
+//! Every step from `h` to `t` and `z` is a bijection: no entropy is lost, and a builder can keep the `z`
 //! of a key instead of its hash. The fingerprint does not follow from the chosen slots: it is taken from
 //! other products.
 
@@ -68,16 +68,10 @@ const fn inverse(factor: u64) -> u64 {
     x
 }
 
-/// `z` of layer 0.
+/// `t`, from the hash, which is `z` of layer 0.
 #[inline(always)]
-pub(crate) fn first_z(hash: u64) -> u64 {
-    mix(hash, P)
-}
-
-/// `t`, from `z` of layer 0.
-#[inline(always)]
-pub(crate) fn t_of_first(z: u64) -> u64 {
-    mix(z, Q)
+pub(crate) fn t_of_first(hash: u64) -> u64 {
+    mix(hash, Q)
 }
 
 /// `z` of layer 1.
@@ -113,7 +107,7 @@ pub(crate) fn z_after(z: u64, layer: usize) -> u64 {
 /// The hash of a key, from its `t`.
 #[cfg(feature = "std")]
 pub(crate) fn hash_of(t: u64) -> u64 {
-    unmix(unmix(t, const { inverse(Q) }), const { inverse(P) })
+    unmix(t, const { inverse(Q) })
 }
 
 /// The number that the fingerprint of the further columns is taken from.
@@ -261,7 +255,7 @@ mod tests {
     #[test]
     fn every_step_can_be_undone() {
         for hash in numbers() {
-            let mut z = first_z(hash);
+            let mut z = hash;
             let t = t_of_first(z);
             for layer in 0..25 {
                 assert_eq!(t_of(z, layer), t, "layer {layer}");

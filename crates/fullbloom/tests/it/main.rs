@@ -37,6 +37,7 @@ mod native_exceptions;
 mod native_slices;
 mod native_threads;
 mod no_key_lost;
+mod patterned_keys;
 mod prop_classic;
 mod prop_formats;
 mod prop_native;

@@ -24,8 +24,8 @@ impl Lines for Neon {
 
     /// NEON has no multiplication of 64-bit words, so a vector of them is no faster than one by one.
     #[inline(always)]
-    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
-        Scalar.fold(keys, x, y, hashes);
+    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+        Scalar.hash_words(keys, x, y, hashes);
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@
 
 use super::Avx2;
 use super::prefetch;
+use crate::hash::FINISH;
 use crate::kernel::lines::{
     AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, distance, line_at, set_hash, test_hash,
 };
@@ -189,9 +190,9 @@ impl Lines for Avx2 {
         changed != 0
     }
 
-    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
-        unsafe { fold(keys, x, y, hashes) }
+        unsafe { hash_words(keys, x, y, hashes) }
     }
 
     fn locate(self, blocks: u64, group: &mut Group) {
@@ -345,9 +346,9 @@ fn bools(bits: u64, out: &mut [bool; GROUP]) {
     }
 }
 
-/// Low half xor high half of the 128-bit product of each word with `y`, from four products of 32-bit halves.
+/// The folded product of each word, from four products of 32-bit halves, then finished.
 #[target_feature(enable = "avx2")]
-fn fold(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+fn hash_words(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
     let (low, high) = (_mm256_set1_epi64x((y & 0xffff_ffff) as i64), _mm256_set1_epi64x((y >> 32) as i64));
     let lower = _mm256_set1_epi64x(0xffff_ffff);
     let (fours, rest) = keys.as_chunks::<4>();
@@ -362,15 +363,26 @@ fn fold(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         let top = _mm256_add_epi64(top, _mm256_srli_epi64::<32>(second));
         // The even 32-bit lanes keep the low half's low bits.
         let bottom = _mm256_blend_epi32::<0b1010_1010>(low_low, _mm256_slli_epi64::<32>(second));
-        store_words(out, _mm256_xor_si256(top, bottom));
+        let folded = _mm256_xor_si256(top, bottom);
+        store_words(out, times::<FINISH>(_mm256_xor_si256(folded, _mm256_srli_epi64::<32>(folded))));
     }
-    Scalar.fold(rest, x, y, out_rest);
+    Scalar.hash_words(rest, x, y, out_rest);
+}
+
+/// Each word times a constant, modulo 2^64.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn times<const FACTOR: u64>(words: __m256i) -> __m256i {
+    let low = _mm256_set1_epi64x((FACTOR & 0xffff_ffff) as i64);
+    let high = _mm256_set1_epi64x((FACTOR >> 32) as i64);
+    let words_high = _mm256_srli_epi64::<32>(words);
+    let crossed = _mm256_add_epi64(_mm256_mul_epu32(words_high, low), _mm256_mul_epu32(words, high));
+    _mm256_add_epi64(_mm256_mul_epu32(words, low), _mm256_slli_epi64::<32>(crossed))
 }
 
 #[target_feature(enable = "avx2")]
 fn locate(blocks: u32, group: &mut Group) {
     group.bound = u64::from(blocks).max(1); // every block number is below `blocks`, and 0 if that is 0
-    let (low, high) = (_mm256_set1_epi64x((P & 0xffff_ffff) as i64), _mm256_set1_epi64x((P >> 32) as i64));
     let blocks = _mm256_set1_epi64x(blocks.into());
     let hashes = group.hashes.as_chunks::<4>().0.as_chunks::<4>().0;
     let fields = group.fields.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0;
@@ -381,10 +393,7 @@ fn locate(blocks: u32, group: &mut Group) {
         let mut collected = _mm256_setzero_si256();
         for i in (0..4).rev() {
             let hash = load_words(&hashes[i]);
-            let hash_high = _mm256_srli_epi64::<32>(hash);
-            // hash · P modulo 2^64
-            let crossed = _mm256_add_epi64(_mm256_mul_epu32(hash_high, low), _mm256_mul_epu32(hash, high));
-            let spread = _mm256_add_epi64(_mm256_mul_epu32(hash, low), _mm256_slli_epi64::<32>(crossed));
+            let spread = times::<P>(hash);
             let swapped = _mm256_shuffle_epi32::<0b10_11_00_01>(hash);
             store_words(&mut fields[i], _mm256_xor_si256(swapped, spread));
             // The high 64 bits of a 64 x 32 bit product, from two of 32 x 32.

@@ -8,6 +8,7 @@
 
 use super::Avx512;
 use super::prefetch;
+use crate::hash::FINISH;
 use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, distance, line_at};
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::{FIRST_SHIFT, Mark, P};
@@ -99,9 +100,9 @@ impl Lines for Avx512 {
         changed != 0
     }
 
-    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         // SAFETY: an `Avx512` exists only if `detect` saw the features.
-        unsafe { fold(keys, x, y, hashes) }
+        unsafe { hash_words(keys, x, y, hashes) }
     }
 
     fn locate(self, blocks: u64, group: &mut Group) {
@@ -172,9 +173,9 @@ fn bools(bits: u64, out: &mut [bool; GROUP]) {
     unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), bytes) }
 }
 
-/// Low half xor high half of the 128-bit product of each word with `y`, from four products of 32-bit halves.
+/// The folded product of each word, from four products of 32-bit halves, then finished.
 #[target_feature(enable = "avx512f,avx512dq")]
-fn fold(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+fn hash_words(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
     let (low, high) = (_mm512_set1_epi64((y & 0xffff_ffff) as i64), _mm512_set1_epi64((y >> 32) as i64));
     let lower = _mm512_set1_epi64(0xffff_ffff);
     let (eights, rest) = keys.as_chunks::<8>();
@@ -189,9 +190,11 @@ fn fold(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         let top = _mm512_add_epi64(top, _mm512_srli_epi64::<32>(second));
         // The even 32-bit lanes keep the low half's low bits.
         let bottom = _mm512_mask_blend_epi32(0x5555, _mm512_slli_epi64::<32>(second), low_low);
-        store(out, _mm512_xor_si512(top, bottom));
+        let folded = _mm512_xor_si512(top, bottom);
+        let halves = _mm512_xor_si512(folded, _mm512_srli_epi64::<32>(folded));
+        store(out, _mm512_mullo_epi64(halves, _mm512_set1_epi64(FINISH as i64)));
     }
-    Scalar.fold(rest, x, y, out_rest);
+    Scalar.hash_words(rest, x, y, out_rest);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]

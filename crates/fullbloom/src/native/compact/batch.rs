@@ -17,7 +17,7 @@ use crate::kernel::pipeline::{self, Answers, Pipe, Source, ones};
 use crate::kernel::systems::{Found, GROUP, Keys, prefetch_line};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{self, KeyHasher};
-use crate::probe::systems::{MAX_LINES, Place, first_z, second_z, t_of_first};
+use crate::probe::systems::{MAX_LINES, Place, second_z, t_of_first};
 
 /// Groups in the pipeline.
 const SLOTS: usize = 4;
@@ -188,9 +188,8 @@ impl<E: Fn(u64) -> bool, B: Body, const W: usize> Pipe<GROUP, SLOTS> for Test<'_
         // There are never more, but LLVM does not know it: products of 32 bits are enough.
         let lines = self.first.lines & MAX_LINES;
         for i in 0..GROUP {
-            let z = first_z(slot.hashes[i]);
-            slot.places[i] = Place::new(z, lines);
-            slot.t[i] = t_of_first(z);
+            slot.places[i] = Place::new(slot.hashes[i], lines);
+            slot.t[i] = t_of_first(slot.hashes[i]);
         }
     }
 

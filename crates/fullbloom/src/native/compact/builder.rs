@@ -13,7 +13,6 @@ use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{Hashes, Keys};
 use crate::native::dialect::Head;
 use crate::native::hashing::{Hasher, Hashing};
-use crate::probe::systems::first_z;
 use core::ops::Range;
 use std::sync::Mutex;
 use std::vec::Vec;
@@ -137,8 +136,8 @@ impl CompactBuilder {
     /// Adds a key.
     pub fn insert(&mut self, key: &[u8]) -> Result<(), BuildError> {
         use crate::keys::KeyHasher as _;
-        let z = first_z(self.hasher.hash(key));
-        self.keys.lanes(1)[0].add(&[z])?;
+        let hash = self.hasher.hash(key);
+        self.keys.lanes(1)[0].add(&[hash])?;
         self.keys.spill()
     }
 
@@ -213,8 +212,8 @@ impl CompactFilter {
     }
 }
 
-/// From hashes to the numbers of the first layer, and into buckets.
-struct Distribute<'a>(&'a mut Lane, &'a mut [u64]);
+/// Puts hashes, which are the numbers of the first layer, into buckets.
+struct Distribute<'a>(&'a mut Lane, &'a [u64]);
 
 impl Task for Distribute<'_> {
     type Output = Result<(), SizeError>;
@@ -222,7 +221,6 @@ impl Task for Distribute<'_> {
     #[inline(always)]
     fn run<B: Body>(self, _: B) -> Result<(), SizeError> {
         let Distribute(lane, hashes) = self;
-        hashes.iter_mut().for_each(|hash| *hash = first_z(*hash));
         lane.add(hashes)
     }
 }

@@ -4,7 +4,7 @@ use super::shape::{LINE, Layer, Shape};
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
 use crate::kernel::systems::{Systems, further_agree};
-use crate::probe::systems::{LIMIT, Place, first_z, next_z, picks, second_z, sums, t_of_first};
+use crate::probe::systems::{LIMIT, Place, next_z, picks, second_z, sums, t_of_first};
 
 /// A filter's numbers and its array.
 #[derive(Clone, Copy)]
@@ -54,12 +54,11 @@ impl<'a> Data<'a> {
 
     #[inline(always)]
     fn test_from_first<const W: usize>(self, hash: u64) -> bool {
-        let z = first_z(hash);
-        let t = t_of_first(z);
+        let t = t_of_first(hash);
         let Some(layer) = self.shape.layers.first() else { return self.is_listed(hash) };
         // The first layer begins with the array.
         let layer = &Layer { first: 0, ..*layer };
-        match self.at::<W>(layer, z, t) {
+        match self.at::<W>(layer, hash, t) {
             (Answer::No, _) => false,
             (Answer::Yes, place) => self.agrees::<W>(layer, place, t),
             (Answer::MovedOn, _) => self.test_later::<W>(hash, t),
@@ -145,7 +144,7 @@ impl<'a> Data<'a> {
     /// Prefetches what a lookup of this hash reads first.
     pub(super) fn prefetch(self, hash: u64) {
         if let Some(layer) = self.shape.layers.first() {
-            prefetch::read(self.lines(), Place::new(first_z(hash), layer.lines).line() as usize);
+            prefetch::read(self.lines(), Place::new(hash, layer.lines).line() as usize);
         }
     }
 }
