@@ -134,6 +134,9 @@ codes! {
     Doubtful = "doubtful", Error, Both;
     /// The filter holds more keys than it was made for.
     Overfull = "overfull", Warning, Both;
+    /// The last save into the filter's journal was interrupted before it was acknowledged. No saved key is
+    /// lost.
+    JournalIncomplete = "journal-incomplete", Note, Well;
     /// The filter's rate is worse than its size promises, whatever the keys are.
     Weak = "weak", Warning, Inspect;
     /// The filter's rate is worse than its size promises for some keys.

@@ -16,8 +16,9 @@ mod lock;
 mod temporary;
 
 use crate::error::FileError;
+use crate::file::open_unlinked;
 use lock::Lock;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf, is_separator};
 use temporary::Temporary;
@@ -249,7 +250,8 @@ pub(crate) fn journal_of(path: &Path) -> Option<PathBuf> {
 fn remove_journal(target: &Path) -> io::Result<()> {
     let Some(path) = journal_of(target) else { return Ok(()) };
     let mut magic = [0; 8];
-    match File::open(&path).and_then(|mut file| file.read_exact(&mut magic)) {
+    match open_unlinked(&path, OpenOptions::new().read(true)).and_then(|mut file| file.read_exact(&mut magic))
+    {
         Ok(()) if magic == *JOURNAL_MAGIC => fs::remove_file(&path),
         _ => Ok(()),
     }

@@ -4,12 +4,12 @@
 //! A save replaces the file completely or not at all, and waits for other processes that are replacing it.
 
 use crate::bits::Owned;
-use crate::claim::Claim;
+use crate::claim::{Claim, identity};
 use crate::error::FileError;
 #[cfg(feature = "mmap")]
 use crate::filter::Part;
 use crate::filter::{Filter, Format};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 #[cfg(feature = "mmap")]
@@ -58,6 +58,24 @@ fn regular(path: &Path) -> io::Result<(File, u64)> {
     let file = File::open(path)?;
     let len = check(file.metadata()?)?;
     Ok((file, len))
+}
+
+/// Opens a regular file that is not a link: a file that only we make, in a directory where others may put a
+/// link or a pipe in its place.
+pub(crate) fn open_unlinked(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    const TRIES: u32 = 100;
+    for _ in 0..TRIES {
+        let before = fs::symlink_metadata(path)?;
+        if !before.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let file = options.open(path)?;
+        // Another process may have put another file in its place since; if that was a link, it is seen now.
+        if identity(&file.metadata()?) == identity(&before) {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other("the file was replaced each of 100 times it was opened"))
 }
 
 /// Reads a whole regular file into aligned memory.

@@ -14,6 +14,7 @@ mod formats;
 mod golden;
 mod hostile;
 mod inspect;
+mod journal;
 mod json;
 mod key_types;
 mod keys;

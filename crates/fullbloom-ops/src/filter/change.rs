@@ -8,6 +8,8 @@ mod wanted;
 pub use other::ChangingOther;
 pub use wanted::{Difference, Wanted};
 
+use super::file::damaged_journal;
+use super::open::incomplete;
 use super::{NativeRecord, other_key_type};
 use crate::problem::{Code, Problem};
 use fullbloom::any::{AnyFilter, ChangeError};
@@ -82,12 +84,7 @@ impl Changing {
         if let Some(dynamic) = dynamic(&filter) {
             problems.extend(clock::check(path, dynamic, SystemTime::now())?);
         }
-        if writer.torn_bytes() > 0 {
-            let torn = writer.torn_bytes();
-            let why =
-                format!("the last {torn} bytes of its journal were not completely saved, and are cut off");
-            problems.push(Problem::at(path, Code::TrailingBytes, why));
-        }
+        problems.extend(incomplete(path, writer.torn_bytes(), writer.needed_seal()));
         let saver = match dynamic(&filter) {
             Some(_) => Saver::Journal(Box::new(writer)),
             None => Saver::Whole(Box::new(writer.into_claim())),
@@ -308,10 +305,8 @@ fn dynamic(filter: &AnyFilter) -> Option<&DynamicFilter> {
 
 /// The problem of a file that cannot be loaded; a file that is not a native filter is reported as such.
 fn unreadable(path: &Path, cause: &FileError) -> Problem {
-    let is_journal = |path: &Path| path.extension().is_some_and(|extension| extension == "journal");
-    if is_journal(cause.path()) && !is_journal(path) {
-        return Problem::at(path, Code::Unreadable, format_args!("its journal cannot be used: {cause}"))
-            .hint("the journal holds the newest keys: restore it from a copy, or remove it to go on without them");
+    if let Some(problem) = damaged_journal(path, cause) {
+        return problem;
     }
     match cause.cause() {
         FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {

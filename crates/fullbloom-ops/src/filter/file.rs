@@ -9,7 +9,7 @@ use fullbloom::filter::Part;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::journal::{Journal, read_with_journal};
 use fullbloom::internal::sniff;
-use fullbloom::{DecodeError, Owned};
+use fullbloom::{DecodeError, FileError, Owned};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,7 +59,8 @@ impl FilterFile {
     /// Reads a file once: it may change or disappear afterwards. If the dialect is not given, it is detected
     /// in the mapped file first, so that a large file which is not a filter is not read.
     pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        let unreadable = |e| Problem::at(path, Code::Unreadable, e);
+        let unreadable =
+            |e| damaged_journal(path, &e).unwrap_or_else(|| Problem::at(path, Code::Unreadable, e));
         if may_be_packed(options) {
             let map = Bytes::Mapped(Mapped::open(path).map_err(unreadable)?);
             let file = Self::unpacked(path, map, None, options)?;
@@ -74,7 +75,9 @@ impl FilterFile {
     /// Maps a file: only the parts that are needed are read, but the file must not be truncated meanwhile.
     pub fn map(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let read = read_with_journal(path, Mapped::open);
-        let (map, journal) = read.map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+        let (map, journal) = read.map_err(|e| {
+            damaged_journal(path, &e).unwrap_or_else(|| Problem::at(path, Code::Unreadable, e))
+        })?;
         Self::unpacked(path, Bytes::Mapped(map), journal, options)
     }
 
@@ -192,4 +195,15 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
     }
     .hint(hint)
     .needs(Need::Dialect)
+}
+
+/// The problem of a filter whose journal cannot be used, if that is the cause: without the journal, keys that
+/// were saved would be reported absent.
+pub(super) fn damaged_journal(path: &Path, cause: &FileError) -> Option<Problem> {
+    let is_journal = |path: &Path| path.extension().is_some_and(|extension| extension == "journal");
+    (is_journal(cause.path()) && !is_journal(path)).then(|| {
+        Problem::at(path, Code::Unreadable, format_args!("its journal cannot be used: {cause}")).hint(
+            "the journal holds the newest keys: restore it from a copy, or remove it to go on without them",
+        )
+    })
 }

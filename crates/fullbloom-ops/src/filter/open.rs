@@ -79,7 +79,9 @@ impl FilterFile {
         }
         let read = read.and_then(|filter| filter.replay(self.journal.as_ref()));
         let mut filter = read.map_err(|e| self.refused(&e))?;
-        problems.extend(self.torn_journal());
+        if let Some(journal) = &self.journal {
+            problems.extend(incomplete(self.path(), journal.torn_bytes(), journal.needs_seal()));
+        }
         self.unlock(&mut filter)?;
         filter.advance(now);
         let doubt = filter.doubt();
@@ -93,14 +95,6 @@ impl FilterFile {
         problems.extend(overfull.map(|why| Problem::at(path, Code::Overfull, why)));
         let is_locked = filter.is_locked();
         Ok(Opened { filter, bytes: len as u64, problems, may_lose_keys, native, is_locked })
-    }
-
-    /// What a crash left at the end of the journal.
-    fn torn_journal(&self) -> Option<Problem> {
-        let torn = self.journal.as_ref().map_or(0, Journal::torn_bytes);
-        let why =
-            format_args!("the last {torn} bytes of its journal were not completely saved, and are ignored");
-        (torn > 0).then(|| Problem::at(self.path(), Code::TrailingBytes, why))
     }
 
     /// The filter in the first `len` bytes, read where they are.
@@ -320,5 +314,20 @@ impl io::Write for Same<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// What an interrupted save left in a journal: incomplete bytes, or keys that were not acknowledged.
+pub(super) fn incomplete(path: &Path, torn_bytes: u64, needs_seal: bool) -> Option<Problem> {
+    let problem = |why: String| Problem::at(path, Code::JournalIncomplete, why);
+    match torn_bytes {
+        0 if needs_seal => {
+            let why = "a save into its journal was interrupted after the keys were written: they are used";
+            Some(problem(why.to_owned()))
+        }
+        0 => None,
+        torn => Some(problem(format!(
+            "a save into its journal was interrupted: the last {torn} bytes were never acknowledged, and are ignored"
+        ))),
     }
 }

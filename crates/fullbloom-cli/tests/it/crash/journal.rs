@@ -10,6 +10,7 @@ use fullbloom::keys::Hashes;
 use fullbloom::native::{DynamicFilter, DynamicOptions, StoredFilter};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::process::Stdio;
 
 const OLD_KEYS: u64 = 6_000;
@@ -141,13 +142,17 @@ fn killed_before_any_system_call_of_an_append_no_saved_key_is_lost() {
         assert_eq!(names, ["f", "f.journal"]);
         assert_eq!(fs::read(dir.path("d/f")).unwrap(), file, "not written again");
         assert!(points > 20 && done > 1, "{points} {done}");
-        // What is torn is cut off and said, by the one who reads and by the one who writes.
-        let journal = fs::OpenOptions::new().write(true).open(dir.path("d/f.journal")).unwrap();
-        journal.set_len(journal.metadata().unwrap().len() - 3).unwrap();
-        let out = run(&["inspect", &dir.arg("d/f")], b"").exits(1);
-        assert!(out.text().contains("of its journal were not completely saved"), "{out:?}");
-        let out = run(&["insert", &dir.arg("d/f"), &new], b"").exits(0);
-        assert!(out.text().contains("40 keys inserted, 40 new") && out.err.contains("cut off"), "{out:?}");
+        // What an interrupted save left is said, by the one who reads and by the one who writes.
+        let mut journal = fs::OpenOptions::new().append(true).open(dir.path("d/f.journal")).unwrap();
+        journal.write_all(&[7; 50]).unwrap();
+        let out = run(&["inspect", &dir.arg("d/f")], b"");
+        assert!(out.text().contains("a save into its journal was interrupted"), "{out:?}");
+        let further = dir.file("further", keys(before + NEW..before + 2 * NEW));
+        let out = run(&["insert", &dir.arg("d/f"), &further], b"").exits(0);
+        assert!(
+            out.text().contains("40 keys inserted, 40 new") && out.err.contains("interrupted"),
+            "{out:?}"
+        );
         // A damaged journal is not ignored.
         let mut bytes = fs::read(dir.path("d/f.journal")).unwrap();
         bytes[20] ^= 1;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   seen.bloom            the file: a whole filter
-//!   seen.bloom.journal    | header 32 | frame | frame | ...     hashes of keys inserted since
+//!   seen.bloom.journal    | header 80 | frame | frame | ...     hashes of keys inserted since
 //! ```
 //!
 //! A save of a few keys appends a frame instead of writing the whole filter again. The header names the exact
@@ -15,8 +15,9 @@
 //! [`AnyFilter::open`](crate::any::AnyFilter::open). Code that reads the bytes in another way calls
 //! [`read_with_journal`] and [`Journal::replay`].
 //!
-//! After a crash, bytes at the end that were not yet reported as saved may be incomplete: they are cut off.
-//! Damage anywhere else is an error.
+//! The header is sealed before a save is reported as done: it says how many frames there are, and where they
+//! end. After a crash, bytes after that may be incomplete: they are cut off. Damage anywhere else is an error,
+//! also in the last frame.
 
 mod frames;
 mod read;

@@ -1,14 +1,14 @@
 //! Reads a journal, and inserts its keys.
 
-use super::frames::{bodies, groups, read_header};
+use super::frames::{Frames, HEADER_LEN, frames, groups, longest_journal, read_header};
 use super::{Base, front_len};
 use crate::claim::{identity, journal_of};
 use crate::error::{DecodeError, FileError, SizeError};
+use crate::file;
 use crate::keys::Hashes;
 use crate::native::{DynamicFilter, StoredFilter};
 use alloc::vec::Vec;
-use core::ops::Range;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -16,9 +16,7 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 pub struct Journal {
     bytes: Vec<u8>,
-    bodies: Vec<Range<usize>>,
-    /// Where the last complete frame ends.
-    end: usize,
+    frames: Frames,
 }
 
 /// How often the file may be replaced between reading it and looking for its journal.
@@ -65,18 +63,30 @@ impl Journal {
     /// The journal of the file at this path, if it extends these bytes.
     pub(super) fn find(path: &Path, base: Base) -> Result<Option<Journal>, FileError> {
         let Some(path) = journal_of(path) else { return Ok(None) };
-        let mut bytes = Vec::new();
-        match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
-            Ok(_) => {}
+        let mut file = match file::open_unlinked(&path, OpenOptions::new().read(true)) {
+            Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(FileError::io(&path, "read", e)),
-        }
+        };
         let fail = |e| FileError::decode(&path, e);
+        let mut bytes = Vec::new();
+        let mut read = |bytes: &mut Vec<u8>, most: u64| {
+            (&mut file).take(most).read_to_end(bytes).map_err(|e| FileError::io(&path, "read", e))
+        };
+        read(&mut bytes, HEADER_LEN as u64)?;
         if read_header(&bytes).map_err(fail)? != base {
             return Ok(None);
         }
-        let (bodies, end) = bodies(base, &bytes).map_err(fail)?;
-        Ok(Some(Journal { bytes, bodies, end }))
+        // Until the end, not up to the length that the file had before its header was read: the header may be
+        // newer than that.
+        let longest = longest_journal(base);
+        read(&mut bytes, longest - HEADER_LEN as u64 + 1)?;
+        if bytes.len() as u64 > longest {
+            let (got, allowed) = (bytes.len() as i128, "at most a quarter of the filter's length");
+            return Err(fail(DecodeError::Value { field: "journal length", at: 0, got, allowed }));
+        }
+        let frames = frames(base, &bytes).map_err(fail)?;
+        Ok(Some(Journal { bytes, frames }))
     }
 
     /// Its length in bytes.
@@ -86,18 +96,29 @@ impl Journal {
 
     /// Whether it holds no keys.
     pub fn is_empty(&self) -> bool {
-        self.bodies.is_empty()
+        self.frames.bodies.is_empty()
     }
 
     /// Bytes at the end that were not completely written when the system or a process stopped. They were not
     /// reported as saved, and are ignored.
     pub fn torn_bytes(&self) -> u64 {
-        (self.bytes.len() - self.end) as u64
+        (self.bytes.len() - self.frames.end) as u64
+    }
+
+    /// Whether the last save was interrupted between writing its keys and acknowledging them. They are whole,
+    /// and are used.
+    pub fn needs_seal(&self) -> bool {
+        self.frames.needs_seal
     }
 
     /// Its length, without incomplete bytes.
     pub(super) fn complete_len(&self) -> u64 {
-        self.end as u64
+        self.frames.end as u64
+    }
+
+    /// The number of its frames.
+    pub(super) fn frames(&self) -> u64 {
+        self.frames.bodies.len() as u64
     }
 
     /// Inserts its keys into the filter of its file. A mapped filter is copied into memory first.
@@ -120,7 +141,7 @@ impl Journal {
         let mut copy = filter.try_clone().map_err(memory)?;
         // The keys are hashed already: this needs no secret.
         let locked = copy.locked.take();
-        for body in &self.bodies {
+        for body in &self.frames.bodies {
             groups(&self.bytes[body.clone()], |time, hashes| {
                 copy.advance_millis(time).map_err(memory)?;
                 copy.insert_batch(&Hashes(hashes)).map_err(memory)?;

@@ -51,7 +51,7 @@ fn a_few_keys_do_not_rewrite_the_file_and_every_reader_sees_them() {
     let (path, filter, writer) = with_journal(dir.path(), options());
     let journal = journal_of(&path).unwrap();
     assert_eq!(journal.file_name().unwrap(), "seen.bloom.journal");
-    assert_eq!(fs::metadata(&journal).unwrap().len(), 32 + 3 * (16 + 16 + 800));
+    assert_eq!(fs::metadata(&journal).unwrap().len(), 80 + 3 * (16 + 16 + 800));
     let file = fs::read(&path).unwrap();
     assert_eq!(StoredFilter::decode(&file).unwrap().facts().keys, 50_000);
 
@@ -94,7 +94,7 @@ fn a_further_writer_continues_the_journal() {
     writer.save(&filter).unwrap(); // nothing new
     assert_eq!(
         fs::metadata(journal_of(&path).unwrap()).unwrap().len(),
-        32 + 3 * 832 + 16 + 16 + 80 + 16 + 80
+        80 + 3 * 832 + 16 + 16 + 80 + 16 + 80
     );
     assert_eq!(load(&path).encode(), filter.encode());
 }
@@ -153,47 +153,132 @@ fn a_journal_is_never_applied_to_another_file() {
     assert_eq!(fs::read(&journal).unwrap(), b"mine");
 }
 
+/// The length of a frame of a hundred keys, and of the header.
+const FRAME: usize = 832;
+const HEADER: usize = 80;
+
+/// The bytes of a journal with three frames, and the base that it extends.
+fn three_frames(path: &Path) -> (PathBuf, Vec<u8>, Base) {
+    let journal = journal_of(path).unwrap();
+    let whole = fs::read(&journal).unwrap();
+    assert_eq!(whole.len(), HEADER + 3 * FRAME);
+    (journal, whole, Base::of(&fs::read(path).unwrap(), fs::metadata(path).unwrap().len()).unwrap())
+}
+
 #[test]
-fn every_prefix_keeps_the_complete_frames_and_every_flipped_bit_is_found() {
+fn every_prefix_of_acknowledged_frames_and_every_flipped_bit_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, filter, writer) = with_journal(dir.path(), options());
+    drop(writer);
+    let (journal, whole, base) = three_frames(&path);
+    for len in (0..whole.len()).filter(|len| len % 13 == 0 || (len - len.min(&HEADER)) % FRAME == 0) {
+        fs::write(&journal, &whole[..len]).unwrap();
+        assert!(Journal::find(&path, base).is_err(), "{len}");
+    }
+    for (at, bit) in (0..whole.len()).flat_map(|byte| [(byte, 1), (byte, 128)]) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= bit;
+        fs::write(&journal, &bytes).unwrap();
+        match Journal::find(&path, base) {
+            Err(_) => assert!(!(32..HEADER).contains(&at), "{at}"),
+            // Without one of the two seals, every frame is still there.
+            Ok(Some(read)) => {
+                assert!((32..HEADER).contains(&at), "{at}");
+                assert_eq!((read.frames(), read.torn_bytes(), read.needs_seal()), (3, 0, true), "{at}");
+            }
+            Ok(None) => panic!("ignored: {at}"),
+        }
+        // With a damaged seal, bytes after the other seal's end are not dropped.
+        if (56..HEADER).contains(&at) {
+            bytes[HEADER + 2 * FRAME + 100] ^= 1;
+            fs::write(&journal, &bytes).unwrap();
+            assert!(Journal::find(&path, base).is_err(), "{at}");
+        }
+    }
+    // Nothing is overwritten: the next writer refuses the damaged journal too.
+    let mut bytes = whole.clone();
+    bytes[HEADER + 2 * FRAME + 40] ^= 4;
+    fs::write(&journal, &bytes).unwrap();
+    assert!(JournalWriter::load(Claim::new(&path).unwrap()).is_err());
+    assert!(StoredFilter::load(&path).is_err());
+    assert_eq!(fs::read(&journal).unwrap(), bytes);
+    // A damaged seal is mended by the next save.
+    let mut bytes = whole.clone();
+    bytes[60] ^= 1;
+    fs::write(&journal, &bytes).unwrap();
+    let (stored, writer) = JournalWriter::load(Claim::new(&path).unwrap()).unwrap();
+    let StoredFilter::Dynamic(read) = stored else { panic!() };
+    assert_eq!(read.encode(), filter.encode());
+    writer.finish(&read).unwrap();
+    assert!(!journal.exists());
+    assert_eq!(load(&path).encode(), filter.encode());
+}
+
+/// A save writes its frame and then the seal: what it had written when it was stopped is never taken for
+/// damage.
+#[test]
+fn a_save_that_was_interrupted_loses_no_acknowledged_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, filter, writer) = with_journal(dir.path(), options());
+    drop(writer);
+    let (journal, whole, base) = three_frames(&path);
+    // The seals before the third save: of two frames, and of one.
+    let mut before = whole.clone();
+    let first = frames::Seal { end: (HEADER + FRAME) as u64, frames: 1 };
+    before[first.at()..][..24].copy_from_slice(&first.bytes(base));
+    let two = HEADER + 2 * FRAME;
+    for len in two..=whole.len() {
+        fs::write(&journal, &before[..len]).unwrap();
+        let read = Journal::find(&path, base).unwrap().unwrap();
+        let expected = if len < whole.len() { (2, (len - two) as u64, false) } else { (3, 0, true) };
+        assert_eq!((read.frames(), read.torn_bytes(), read.needs_seal()), expected, "{len}");
+    }
+    // A part of the seal is written.
+    for part in 0..24 {
+        let at = first.at();
+        let bytes = [&before[..at], &whole[at..at + part], &before[at + part..]].concat();
+        fs::write(&journal, &bytes).unwrap();
+        assert_eq!(Journal::find(&path, base).unwrap().unwrap().frames(), 3, "{part}");
+    }
+    // A torn end is overwritten.
+    fs::write(&journal, &before[..whole.len() - 5]).unwrap();
+    let (stored, mut writer) = JournalWriter::load(Claim::new(&path).unwrap()).unwrap();
+    let StoredFilter::Dynamic(mut read) = stored else { panic!() };
+    assert_eq!((read.keys(), writer.torn_bytes()), (50_200, 827));
+    insert(&mut writer, &mut read, &hashes(50_200..50_300));
+    writer.save(&read).unwrap();
+    assert_eq!(fs::read(&journal).unwrap(), whole);
+    assert_eq!(load(&path).encode(), filter.encode());
+}
+
+/// A journal is a regular file of a length that a writer could have made.
+#[cfg(unix)]
+#[test]
+fn pipes_links_and_endless_journals_are_refused_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let (path, _, writer) = with_journal(dir.path(), options());
     drop(writer);
-    let journal = journal_of(&path).unwrap();
-    let whole = fs::read(&journal).unwrap();
-    let base = Base::of(&fs::read(&path).unwrap(), fs::metadata(&path).unwrap().len()).unwrap();
-    let frame = 832;
-    for len in (0..whole.len()).step_by(13) {
-        fs::write(&journal, &whole[..len]).unwrap();
-        let read = Journal::find(&path, base);
-        if len < 32 {
-            assert!(read.is_err(), "{len}");
-            continue;
-        }
-        let read = read.unwrap().unwrap();
-        let complete = 32 + (len - 32) / frame * frame;
-        assert_eq!((read.complete_len(), read.torn_bytes()), (complete as u64, (len - complete) as u64));
-    }
-    for at in (0..whole.len()).flat_map(|byte| [(byte, 1), (byte, 128)]) {
-        let mut bytes = whole.clone();
-        bytes[at.0] ^= at.1;
-        fs::write(&journal, &bytes).unwrap();
-        match Journal::find(&path, base) {
-            Err(_) => assert!(at.0 < 32 + 2 * frame, "{at:?}"),
-            // Of the last frame, damage looks like a crash: it is cut off, and said.
-            Ok(Some(read)) => {
-                assert!(at.0 >= 32 + 2 * frame && read.torn_bytes() == frame as u64, "{at:?}");
-            }
-            Ok(None) => panic!("ignored: {at:?}"),
-        }
-    }
-    // A torn end is overwritten.
-    fs::write(&journal, &whole[..whole.len() - 5]).unwrap();
-    let (stored, mut writer) = JournalWriter::load(Claim::new(&path).unwrap()).unwrap();
-    let StoredFilter::Dynamic(mut filter) = stored else { panic!() };
-    assert_eq!((filter.keys(), writer.torn_bytes()), (50_200, 827));
-    insert(&mut writer, &mut filter, &hashes(70_000..70_001));
-    writer.save(&filter).unwrap();
-    assert_eq!(load(&path).encode(), filter.encode());
+    let (journal, whole, _) = three_frames(&path);
+    let refused = |what: &str| {
+        assert!(StoredFilter::load(&path).is_err(), "{what}");
+        assert!(DynamicFilter::open(&path).is_err(), "{what}");
+        assert!(JournalWriter::load(Claim::new(&path).unwrap()).is_err(), "{what}");
+    };
+    fs::File::options().write(true).open(&journal).unwrap().set_len(6 << 30).unwrap();
+    refused("sparse");
+    fs::remove_file(&journal).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &journal).unwrap();
+    refused("a link to a device");
+    fs::remove_file(&journal).unwrap();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, &whole).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &journal).unwrap();
+    refused("a link");
+    fs::remove_file(&journal).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&journal).status().unwrap().success());
+    refused("a pipe");
+    // Nor does a new file wait for the pipe.
+    DynamicFilter::new(options()).unwrap().save(&path).unwrap();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Saves a dynamic filter often: whole, or as a frame of its journal.
 
-use super::frames::{HEADER_LEN, frame, header, push};
+use super::frames::{HEADER_LEN, Seal, frame, header, longest_body, push};
 use super::read::base_of;
 use super::{Base, Journal};
 use crate::claim::{Claim, journal_of};
@@ -17,9 +17,6 @@ const SMALL: u64 = 64 << 10;
 
 /// Files up to this length are written whole at the end, so that no journal stays beside them.
 const CHEAP: u64 = 4 << 20;
-
-/// A journal has at most this share of its file's length.
-const SHARE: u64 = 4;
 
 /// The file of a dynamic filter, which one process changes and saves now and then.
 ///
@@ -48,8 +45,11 @@ pub struct JournalWriter {
     base: Option<Base>,
     /// The length of the journal that extends it; 0 if there is none.
     journal_len: u64,
+    /// The number of its frames.
+    frames: u64,
     file: Option<File>,
     torn_bytes: u64,
+    needed_seal: bool,
     changes: Changes,
 }
 
@@ -66,7 +66,16 @@ impl JournalWriter {
     /// For a file that does not exist yet, or will be replaced at the first save.
     pub fn new(claim: Claim) -> JournalWriter {
         let changes = Changes::TooMany;
-        JournalWriter { claim, base: None, journal_len: 0, file: None, torn_bytes: 0, changes }
+        JournalWriter {
+            claim,
+            base: None,
+            journal_len: 0,
+            frames: 0,
+            file: None,
+            torn_bytes: 0,
+            needed_seal: false,
+            changes,
+        }
     }
 
     /// Reads the file and its journal.
@@ -80,13 +89,20 @@ impl JournalWriter {
         };
         let fail = |e| FileError::decode(path, e);
         let mut stored = StoredFilter::decode_owned(bytes).map_err(fail)?;
-        let (mut journal_len, mut torn_bytes) = (0, 0);
+        let (mut journal_len, mut frames, mut torn_bytes, mut needed_seal) = (0, 0, 0, false);
+        let mut changes = Changes::Recorded(Vec::new());
         if let Some(journal) = journal {
-            (journal_len, torn_bytes) = (journal.complete_len(), journal.torn_bytes());
+            (journal_len, frames) = (journal.complete_len(), journal.frames());
+            (torn_bytes, needed_seal) = (journal.torn_bytes(), journal.needs_seal());
+            if needed_seal {
+                changes = Changes::TooMany; // the next save writes a whole file instead of mending the journal
+            }
             stored = journal.replay(stored).map_err(fail)?;
         }
-        let changes = Changes::Recorded(Vec::new());
-        Ok((stored, JournalWriter { claim, base, journal_len, file: None, torn_bytes, changes }))
+        let file = None;
+        let writer =
+            JournalWriter { claim, base, journal_len, frames, file, torn_bytes, needed_seal, changes };
+        Ok((stored, writer))
     }
 
     /// The claim, for a filter that has no journal.
@@ -102,6 +118,11 @@ impl JournalWriter {
     /// Bytes of the journal that a crash left incomplete, and that were cut off.
     pub fn torn_bytes(&self) -> u64 {
         self.torn_bytes
+    }
+
+    /// Whether the last save before it was loaded had not been acknowledged; see [`Journal::needs_seal`].
+    pub fn needed_seal(&self) -> bool {
+        self.needed_seal
     }
 
     /// Notes keys that were just inserted, with the answers of
@@ -127,8 +148,10 @@ impl JournalWriter {
 
     /// The largest frame that the journal takes.
     fn limit(&self) -> u64 {
-        let len = self.base.map_or(0, |base| base.len);
-        if len <= SMALL { 0 } else { (len / SHARE).saturating_sub(self.journal_len) }
+        match self.base {
+            Some(base) if base.len > SMALL => longest_body(base, self.journal_len),
+            _ => 0,
+        }
     }
 
     /// The next save writes the whole file: it was changed in another way than by inserting keys.
@@ -173,7 +196,7 @@ impl JournalWriter {
         // The file is saved. If it cannot be read now, there is no journal for it, and a further save writes
         // everything.
         self.base = base_of(path).unwrap_or(None);
-        (self.journal_len, self.changes) = (0, Changes::Recorded(Vec::new()));
+        (self.journal_len, self.frames, self.changes) = (0, 0, Changes::Recorded(Vec::new()));
         Ok(())
     }
 
@@ -185,11 +208,12 @@ impl JournalWriter {
             let mut claim = self.claim.beside(&path)?;
             claim.like(self.claim.place());
             let first = frame(base, HEADER_LEN as u64, body);
+            let end = (HEADER_LEN + first.len()) as u64;
             claim.replace(|out| {
-                out.write_all(&header(base))?;
+                out.write_all(&header(base, end))?;
                 out.write_all(&first)
             })?;
-            self.journal_len = (HEADER_LEN + first.len()) as u64;
+            (self.journal_len, self.frames) = (end, 1);
             return Ok(());
         }
         let fail = |e| FileError::io(&path, "save", e);
@@ -197,7 +221,7 @@ impl JournalWriter {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => {
-                let file = OpenOptions::new().write(true).open(&path).map_err(fail)?;
+                let file = file::open_unlinked(&path, OpenOptions::new().write(true)).map_err(fail)?;
                 file.set_len(at).map_err(fail)?; // cuts off what a crash left incomplete
                 file
             }
@@ -207,7 +231,11 @@ impl JournalWriter {
             let _ = file.set_len(at); // else the next reader cuts it off
             return Err(fail(e));
         }
-        self.journal_len += bytes.len() as u64;
+        // If the seal cannot be written, the frame stays: a part of the seal may be on the disk, and the seal
+        // of a frame that is not there would be taken for damage.
+        let seal = Seal { end: at + bytes.len() as u64, frames: self.frames + 1 };
+        write_at(&mut file, seal.at() as u64, &seal.bytes(base)).map_err(fail)?;
+        (self.journal_len, self.frames) = (seal.end, seal.frames);
         self.file = Some(file);
         Ok(())
     }
@@ -222,5 +250,5 @@ impl JournalWriter {
 fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.write_all(bytes)?;
-    file.sync_all()
+    file.sync_data()
 }
