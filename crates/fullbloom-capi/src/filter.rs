@@ -394,7 +394,8 @@ pub unsafe extern "C" fn fullbloom_filter_encode(
         };
         let room = buffer.len() as u64;
         let mut out = Bounded::new(buffer);
-        filter.write_to(&mut out).map_err(|e| Error::new(Status::Internal, e))?;
+        // The buffer takes everything, so only the memory for encoding can be missing.
+        filter.write_to(&mut out).map_err(|e| Error::new(Status::Memory, e))?;
         // SAFETY: promised by the caller.
         unsafe { written.write(out.written()) };
         if out.written() > room {

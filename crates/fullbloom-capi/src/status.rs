@@ -139,7 +139,10 @@ fn decode_status(e: &DecodeError) -> Status {
 
 impl From<MergeError> for Error {
     fn from(e: MergeError) -> Error {
-        Error::new(Status::Merge, e)
+        match e {
+            MergeError::Size(e) => e.into(),
+            e => Error::new(Status::Merge, e),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ mod progress;
 mod render;
 #[cfg(feature = "report")]
 mod report;
+pub mod reserve;
 mod secret;
 mod sizing;
 mod table;

@@ -45,6 +45,7 @@ impl Claim {
     /// As [`new`](Claim::new); calls `waiting` once if it has to wait.
     pub fn wait(path: &Path, waiting: impl FnOnce()) -> Result<Claim, FileError> {
         let fail = |e| FileError::io(path, "save", e);
+        require_memory().map_err(fail)?;
         let place = Target::find(path).map_err(fail)?.path;
         let (directory, name) = split(&place).map_err(fail)?;
         let lock = Lock::take(directory, name, waiting).map_err(fail)?;
@@ -244,6 +245,11 @@ pub(crate) fn journal_of(path: &Path) -> Option<PathBuf> {
     let mut name = place.file_name()?.to_owned();
     name.push(".journal");
     (name.len() <= LONGEST_NAME).then(|| place.with_file_name(name))
+}
+
+/// Fails if there is no memory for paths and a buffer.
+fn require_memory() -> io::Result<()> {
+    crate::memory::require(0).map_err(|e| io::Error::new(io::ErrorKind::OutOfMemory, e))
 }
 
 /// Removes the journal of a file. Another file with its name stays.

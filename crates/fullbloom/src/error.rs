@@ -279,6 +279,14 @@ pub enum MergeError {
     },
     /// One of them is not a valid filter.
     Decode(DecodeError),
+    /// There is not enough memory for the result.
+    Size(SizeError),
+}
+
+impl From<SizeError> for MergeError {
+    fn from(cause: SizeError) -> MergeError {
+        MergeError::Size(cause)
+    }
 }
 
 impl From<DecodeError> for MergeError {
@@ -311,6 +319,7 @@ impl fmt::Display for MergeError {
                 write!(f, "{dialect} filters cannot be merged: {why}")
             }
             MergeError::Decode(cause) => cause.fmt(f),
+            MergeError::Size(cause) => cause.fmt(f),
         }
     }
 }

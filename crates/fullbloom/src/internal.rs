@@ -120,10 +120,13 @@ pub mod plan {
 
 /// The entries of a dynamic filter.
 pub mod dynamic {
+    use crate::error::SizeError;
     use crate::native::{DynamicFilter, Fingerprint};
 
     /// Its fingerprints, in the order of the file.
-    pub fn fingerprints<S: AsRef<[u8]>>(filter: &DynamicFilter<S>) -> impl Iterator<Item = Fingerprint> + '_ {
+    pub fn fingerprints<S: AsRef<[u8]>>(
+        filter: &DynamicFilter<S>,
+    ) -> Result<impl Iterator<Item = Fingerprint> + '_, SizeError> {
         filter.fingerprints()
     }
 }

@@ -112,6 +112,7 @@ pub mod hash;
 pub mod internal;
 pub mod kernel;
 pub mod keys;
+mod memory;
 pub mod native;
 mod probe;
 #[cfg(feature = "std")]

@@ -13,7 +13,7 @@
 //! | varint, seven bits a byte, lowest first | `varint32`, `varint64`, `zigzag64`, `shortest_varint` | LevelDB, RocksDB, Thrift, protobuf |
 //! | vint, the length in the first byte, highest first | `vint`, `vint_position` | Cassandra since 3.0 |
 
-use crate::error::DecodeError;
+use crate::error::{DecodeError, SizeError};
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -23,9 +23,21 @@ pub trait Output {
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop>;
 }
 
-/// The output accepts no more bytes; its creator knows why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stop;
+/// Why encoding ended early.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The output accepts no more bytes; its creator knows why.
+    Output,
+    /// There is not enough memory to encode the filter.
+    Memory(SizeError),
+}
+
+impl From<SizeError> for Stop {
+    fn from(cause: SizeError) -> Stop {
+        Stop::Memory(cause)
+    }
+}
 
 impl Output for Vec<u8> {
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop> {
@@ -44,13 +56,14 @@ pub(crate) fn write_with(
     impl Output for Writer<'_> {
         fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop> {
             self.1 = self.0.write_all(bytes);
-            self.1.as_ref().map(|_| ()).map_err(|_| Stop)
+            self.1.as_ref().map(|_| ()).map_err(|_| Stop::Output)
         }
     }
     let mut writer = Writer(out, Ok(()));
     match encode(&mut writer) {
         Ok(()) => Ok(()),
-        Err(Stop) => writer.1.and(Err(std::io::ErrorKind::Other.into())),
+        Err(Stop::Output) => writer.1.and(Err(std::io::ErrorKind::Other.into())),
+        Err(Stop::Memory(cause)) => Err(std::io::Error::new(std::io::ErrorKind::OutOfMemory, cause)),
     }
 }
 

@@ -6,5 +6,7 @@ mod border;
 mod common;
 mod filters;
 mod header;
+#[cfg(target_os = "linux")]
+mod memory;
 mod panics;
 mod policy;

@@ -187,3 +187,94 @@ fn a_rate_is_measured_with_any_number_of_keys_in_the_same_memory() {
     let found = run_small(&args, b"").exits(0).json();
     assert_eq!(found["places"][0]["absent_asked"], 4_000_000, "{found}");
 }
+
+/// Every command, with the kinds that allocate in their own ways. `OUT` is a new file and `COPY:f` a copy of `f`.
+const COMMANDS: [&[&str]; 22] = [
+    &["build", "-q", "keys", "-o", "OUT"],
+    &["build", "-q", "--dynamic", "keys", "-o", "OUT"],
+    &["build", "-q", "--deletable", "keys", "-o", "OUT"],
+    &["build", "-q", "--compact", "keys", "-o", "OUT"],
+    &["build", "-q", "keys", "--except", "good", "-o", "OUT"],
+    &["build", "-q", "--dialect", "cassandra", "keys", "-o", "OUT"],
+    &["build", "-q", "--dialect", "rocksdb", "keys", "-o", "OUT"],
+    &["merge", "fast", "fast2", "-o", "OUT"],
+    &["merge", "dynamic", "dynamic2", "-o", "OUT"],
+    &["convert", "dynamic", "--to", "native", "--compact", "-o", "OUT"],
+    &["convert", "dynamic", "--to", "native", "-o", "OUT"],
+    &["insert", "-q", "COPY:fast", "good"],
+    &["insert", "-q", "COPY:dynamic", "more"],
+    &["insert", "-q", "COPY:deletable", "more"],
+    &["remove", "-q", "COPY:deletable", "keys"],
+    &["unique", "--state", "OUT", "keys"],
+    &["check", "-c", "fast", "keys"],
+    &["check", "-c", "dynamic", "keys"],
+    &["verify", "fast", "--keys", "keys"],
+    &["verify", "dynamic", "--keys", "keys"],
+    &["inspect", "dynamic"],
+    &["plan", "--expected-keys", "1M", "--fpr", "0.01"],
+];
+
+/// Runs every command with more and more address space until it succeeds twice, in steps of this many half
+/// megabytes: it ends with an error message, or well.
+fn walk_the_limit(steps: u64, keys: u64) {
+    let dir = Dir::new();
+    let list = |first: u64| (first..first + keys).map(|i| format!("key-{i}\n")).collect::<String>();
+    dir.file("keys", list(0));
+    dir.file("more", list(keys));
+    dir.file("good", (0..keys / 4).map(|i| format!("good-{i}\n")).collect::<String>());
+    for (name, kind, from) in [
+        ("fast", "--fpr=0.001", "keys"),
+        ("fast2", "--fpr=0.001", "more"),
+        ("dynamic", "--dynamic", "keys"),
+        ("dynamic2", "--dynamic", "more"),
+        ("deletable", "--deletable", "keys"),
+    ] {
+        run(&["build", "-q", kind, &dir.arg(from), "-o", &dir.arg(name)], b"").exits(0);
+    }
+    // With less, the program cannot be loaded.
+    let starts = |at: &u64| run_within(libc::RLIMIT_AS, at << 19, &["--version"], b"").code == 0;
+    let least = (10..).find(starts).unwrap();
+    let mut refused = 0;
+    for (number, args) in COMMANDS.iter().enumerate() {
+        let (mut done, mut at) = (0, least + number as u64 % steps);
+        while done < 2 {
+            let files = ["keys", "more", "good", "fast", "fast2", "dynamic", "dynamic2", "deletable"];
+            for name in dir.names().iter().filter(|name| !files.contains(&name.as_str())) {
+                std::fs::remove_file(dir.path(name)).unwrap();
+            }
+            let args: Vec<String> = args
+                .iter()
+                .map(|arg| match arg.strip_prefix("COPY:") {
+                    Some(name) => dir.file("out", dir.read(name)),
+                    None if *arg == "OUT" => dir.arg("out"),
+                    None if files.contains(arg) => dir.arg(arg),
+                    None => (*arg).to_owned(),
+                })
+                .collect();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let outcome = run_within(libc::RLIMIT_AS, at << 19, &args, b"");
+            match outcome.code {
+                0 => done += 1,
+                _ => {
+                    let message = outcome.err.contains("error: ") && !outcome.err.contains("panicked");
+                    assert!(outcome.code == 2 && message, "{args:?} in {at} half megabytes: {outcome:?}");
+                    (done, refused) = (0, refused + 1);
+                }
+            }
+            at += steps;
+            assert!(at < 1_000, "{args:?}: never enough");
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn with_any_limit_of_memory_every_command_fails_with_a_message_or_succeeds() {
+    walk_the_limit(3, 300_000);
+}
+
+#[test]
+#[ignore = "takes minutes; nightly runs it"]
+fn with_every_limit_of_memory_every_command_fails_with_a_message_or_succeeds() {
+    walk_the_limit(1, 1_000_000);
+}

@@ -6,16 +6,17 @@ use super::native::{KindRecord, NativeRecord};
 use super::{FilterFile, FilterRecord, gzip};
 use crate::problem::{Code, Need, Problem};
 use crate::report::Found;
-use fullbloom::DecodeError;
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::{self, AnyFilter, ChangeError};
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::{self, FilterType, Policy};
+use fullbloom::error::BuildError;
 use fullbloom::filter::Check;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::journal::Journal;
 use fullbloom::native::{HashFacts, Kind, KindFacts, Mode};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::TypeError;
+use fullbloom::{DecodeError, SizeError};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
@@ -216,6 +217,8 @@ pub(super) enum Rebuild<'a> {
     Solved { sound: &'a [u8], builder: Box<rocksdb::Builder> },
     /// The dialect cannot be rebuilt in the same shape.
     Impossible,
+    /// There was not enough memory for it.
+    NoMemory(SizeError),
 }
 
 impl<'a> Rebuild<'a> {
@@ -236,10 +239,15 @@ impl<'a> Rebuild<'a> {
                 let builder = any::Builder::new(dialect, &Request { expected_keys: 0, target });
                 builder.ok().map(|builder| Rebuild::Built(Box::new(builder)))
             }
-            _ => opened.filter.try_clone().ok().and_then(|mut copy| {
-                copy.clear().ok()?;
-                Some(Rebuild::Inserted(copy))
-            }),
+            _ => match opened.filter.try_clone() {
+                Ok(mut copy) => match copy.clear() {
+                    Ok(()) => Some(Rebuild::Inserted(copy)),
+                    Err(ChangeError::Size(e)) => Some(Rebuild::NoMemory(e)),
+                    Err(_) => None,
+                },
+                Err(e @ SizeError::Memory { .. }) => Some(Rebuild::NoMemory(e)),
+                Err(_) => None,
+            },
         };
         made.unwrap_or(Rebuild::Impossible)
     }
@@ -247,32 +255,40 @@ impl<'a> Rebuild<'a> {
     /// Inserts some keys.
     pub(super) fn insert(&mut self, keys: &[&[u8]]) {
         match self {
-            Rebuild::Inserted(copy) => {
-                if copy.insert_batch(keys).is_err() {
-                    *self = Rebuild::Impossible;
-                }
-            }
+            Rebuild::Inserted(copy) => match copy.insert_batch(keys) {
+                Ok(_) => {}
+                Err(ChangeError::Size(e)) => *self = Rebuild::NoMemory(e),
+                Err(_) => *self = Rebuild::Impossible,
+            },
             Rebuild::Built(builder) => builder.insert_batch(keys),
             Rebuild::Solved { builder, .. } => builder.insert_batch(keys),
-            Rebuild::Impossible => {}
+            Rebuild::Impossible | Rebuild::NoMemory(_) => {}
         }
     }
 
     /// Whether the file has the same bits; `None` if that cannot be decided.
-    pub(super) fn compare(self, opened: &Opened, missing: u64) -> Option<bool> {
+    ///
+    /// # Errors
+    /// If there is not enough memory to rebuild it.
+    pub(super) fn compare(self, opened: &Opened, missing: u64) -> Result<Option<bool>, SizeError> {
         let mut rebuilt = match self {
             Rebuild::Inserted(rebuilt) => rebuilt,
-            Rebuild::Built(builder) => builder.finish().ok()?,
+            Rebuild::Built(builder) => match builder.finish() {
+                Ok(rebuilt) => rebuilt,
+                Err(BuildError::Size(e @ SizeError::Memory { .. })) => return Err(e),
+                Err(_) => return Ok(None),
+            },
             Rebuild::Solved { sound, mut builder } => {
                 let rebuilt = builder.finish_with_len(sound.len() as u64);
-                return match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
+                return Ok(match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
                     true => Some(true),
                     // The bytes depend on the order of the keys: different bytes are no damage while no key
                     // is missing.
                     false => (missing > 0).then_some(false),
-                };
+                });
             }
-            Rebuild::Impossible => return None,
+            Rebuild::Impossible => return Ok(None),
+            Rebuild::NoMemory(e) => return Err(e),
         };
         if opened.filter.kind() == Some(Kind::Dynamic) {
             return same_file(&rebuilt, &opened.filter);
@@ -280,21 +296,25 @@ impl<'a> Rebuild<'a> {
         // The bits are the same if both have as many, and merging the old ones adds none.
         let bits = rebuilt.count_ones();
         let merged = rebuilt.merge(&opened.filter);
-        merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())
+        Ok(merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones()))
     }
 }
 
 /// Whether two dynamic filters with the same options hold the same keys: then their files are equal. `None`
 /// for filters that forget keys, because their files depend on when each key came.
-fn same_file(rebuilt: &AnyFilter, old: &AnyFilter) -> Option<bool> {
-    let facts = old.native_facts()?;
-    let KindFacts::Dynamic { mode, .. } = facts.kind else { return None };
-    if matches!(mode, Mode::Expiring(_)) {
-        return None;
+fn same_file(rebuilt: &AnyFilter, old: &AnyFilter) -> Result<Option<bool>, SizeError> {
+    match old.native_facts().map(|facts| facts.kind) {
+        Some(KindFacts::Dynamic { mode, .. }) if !matches!(mode, Mode::Expiring(_)) => {}
+        _ => return Ok(None),
     }
-    let mut same = Same { rest: &rebuilt.encode(), equal: true };
-    old.write_to(&mut same).ok()?;
-    Some(same.equal && same.rest.is_empty())
+    let bytes = rebuilt.encoded_len();
+    let memory = SizeError::Memory { bytes };
+    let mut file = Vec::new();
+    file.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(|_| memory.clone())?;
+    rebuilt.write_to(&mut file).map_err(|_| memory.clone())?;
+    let mut same = Same { rest: &file, equal: true };
+    old.write_to(&mut same).map_err(|_| memory)?;
+    Ok(Some(same.equal && same.rest.is_empty()))
 }
 
 /// Compares what is written with what is expected.

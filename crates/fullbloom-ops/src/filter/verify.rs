@@ -5,6 +5,7 @@ use super::{FilterFile, Opened};
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::{serialise, text};
+use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::typed::{KeyType, Value};
 use serde::Serialize;
@@ -102,7 +103,7 @@ pub fn verify_keys<E: From<Problem>>(
     }
     let mut lookups = Lookups::new(file, &opened, absent);
     keys(&mut |batch| lookups.batch(batch))?;
-    let asked = lookups.finish();
+    let asked = lookups.finish().map_err(|e| Problem::at(file.path(), Code::Unreadable, e))?;
     Ok(found(file, &opened, Some(&asked)))
 }
 
@@ -175,7 +176,7 @@ impl<'a> Lookups<'a> {
         self.rebuild.insert(keys);
     }
 
-    fn finish(mut self) -> Asked {
+    fn finish(mut self) -> Result<Asked, SizeError> {
         self.asked.passed = self.passed.values().sum();
         let texts = if self.key_type.is_number() { 0 } else { self.wanted };
         for key in (0..texts).map(|number| made_up(self.key_type, self.dialect, number)) {
@@ -184,8 +185,8 @@ impl<'a> Lookups<'a> {
                 self.asked.passed += u64::from(self.opened.filter.may_contain(&key));
             }
         }
-        self.asked.rebuilt_identical = self.rebuild.compare(self.opened, self.asked.missing);
-        self.asked
+        self.asked.rebuilt_identical = self.rebuild.compare(self.opened, self.asked.missing)?;
+        Ok(self.asked)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
-use crate::native::{Chunks, Facts, Hashing, Kind, Secret, StoredFilter};
+use crate::native::{Chunks, Facts, Hashing, Kind, RemoveError, Secret, StoredFilter};
 use crate::sizing::Geometry;
 use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -344,9 +344,10 @@ impl Erased for Native {
 
     fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: Answers<'_>) -> Result<u64, ChangeError> {
         match self.changeable()? {
-            StoredFilter::Dynamic(filter) => {
-                filter.remove_batch(keys, removed).map_err(|_| ChangeError::Unsupported(NOT_DELETABLE))
-            }
+            StoredFilter::Dynamic(filter) => filter.remove_batch(keys, removed).map_err(|e| match e {
+                RemoveError::Size(e) => ChangeError::Size(e),
+                RemoveError::NotDeletable => ChangeError::Unsupported(NOT_DELETABLE),
+            }),
             _ => Err(ChangeError::Unsupported(NOT_DELETABLE)),
         }
     }

@@ -95,7 +95,7 @@ pub use dialect::Native;
 pub(crate) use dynamic::Fingerprint;
 #[cfg(feature = "std")]
 pub use dynamic::SharedDynamicFilter;
-pub use dynamic::{DynamicFilter, DynamicOptions, Expiry, Generation, Keep, Mode, NotDeletable};
+pub use dynamic::{DynamicFilter, DynamicOptions, Expiry, Generation, Keep, Mode, RemoveError};
 pub use facts::{Facts, HashFacts, KindFacts};
 pub use filter::NativeFilter;
 #[cfg(feature = "std")]

@@ -3,7 +3,7 @@
 use super::collect::{Collected, Room};
 use super::construct::{Constructed, WORTH_A_THREAD, construct, on_threads};
 use super::error::BuildError;
-use super::scatter::{Lane, require_memory};
+use super::scatter::Lane;
 use super::shape::Columns;
 use super::{Compact, CompactFilter};
 use crate::error::SizeError;
@@ -11,6 +11,7 @@ use crate::filter::Filter;
 use crate::kernel::pipeline::hash_all;
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{Hashes, Keys};
+use crate::memory;
 use crate::native::dialect::Head;
 use crate::native::hashing::{Hasher, Hashing};
 use core::ops::Range;
@@ -164,7 +165,7 @@ impl CompactBuilder {
         let hasher = &self.hasher;
         let lanes = self.keys.lanes(threads);
         if threads > 1 {
-            require_memory(lanes[..threads].iter().map(|lane| lane.growth(part as u64)).sum())?;
+            memory::require(lanes[..threads].iter().map(|lane| lane.growth(part as u64)).sum())?;
         }
         let lanes: Vec<Mutex<&mut Lane>> = lanes.iter_mut().map(Mutex::new).collect();
         on_threads(threads, |i| {

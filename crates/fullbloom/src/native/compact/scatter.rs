@@ -2,6 +2,7 @@
 
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use crate::memory;
 use std::vec::Vec;
 
 /// Numbers of a chunk.
@@ -23,18 +24,6 @@ pub(super) fn bits_for(keys: u64) -> u32 {
 
 /// Chunks that a lane, or a list, begins between two looks at the memory that is left.
 const CHUNKS_A_LOOK: u32 = 64;
-
-/// Fails if this much memory, and some for everything else, cannot be allocated.
-///
-/// The caller gets an error if memory runs out. Without a reserve, a small allocation of another thread could
-/// fail at that moment, and the standard library would abort the program.
-pub(super) fn require_memory(bytes: u64) -> Result<(), SizeError> {
-    const REST: u64 = 4 << 20;
-    let bytes = bytes.saturating_add(REST);
-    let refused = SizeError::Memory { bytes };
-    let len = usize::try_from(bytes).map_err(|_| refused.clone())?;
-    Vec::<u8>::new().try_reserve_exact(len).map_err(|_| refused)
-}
 
 /// A list of numbers.
 #[derive(Debug, Default)]
@@ -64,7 +53,7 @@ impl Bucket {
             last.extend_from_slice(now);
         }
         if self.chunks.len() % CHUNKS_A_LOOK as usize == 1 {
-            require_memory(u64::from(CHUNKS_A_LOOK) * 8 * CHUNK as u64)?;
+            memory::require(u64::from(CHUNKS_A_LOOK) * 8 * CHUNK as u64)?;
         }
         let mut chunk = Vec::new();
         let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
@@ -165,7 +154,7 @@ impl Lane {
     #[inline(never)]
     fn next_chunk(&mut self, i: usize) -> Result<(), SizeError> {
         if self.begun.is_multiple_of(CHUNKS_A_LOOK) {
-            require_memory(u64::from(CHUNKS_A_LOOK) * 8 * CHUNK as u64)?;
+            memory::require(u64::from(CHUNKS_A_LOOK) * 8 * CHUNK as u64)?;
         }
         self.begun = self.begun.wrapping_add(1);
         let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };

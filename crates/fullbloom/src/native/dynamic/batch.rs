@@ -2,7 +2,7 @@
 
 use super::bulk::{self, Buffers};
 use super::change::Change;
-use super::filter::{DynamicFilter, NotDeletable, Store, cpu};
+use super::filter::{DynamicFilter, RemoveError, Store, cpu};
 use super::insert::Insert;
 use super::look::Look;
 use super::options::Mode;
@@ -228,17 +228,17 @@ impl DynamicFilter {
         &mut self,
         keys: &K,
         removed: impl Into<Answers<'a>>,
-    ) -> Result<u64, NotDeletable> {
+    ) -> Result<u64, RemoveError> {
         assert_unlocked(self.locked);
         let removed = removed.into();
         removed.check_len(keys.count());
         if self.plan.mode != Mode::Counting {
-            return Err(NotDeletable);
+            return Err(RemoveError::NotDeletable);
         }
-        self.make_shards().expect("memory for the filter's lines");
+        self.make_shards()?;
         let hasher = self.hasher.clone();
         chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
-            cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(|_| NotDeletable)
+            cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(RemoveError::Size)
         })
     }
 }

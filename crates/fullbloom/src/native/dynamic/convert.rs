@@ -4,11 +4,13 @@ use super::filter::DynamicFilter;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Part};
 use crate::keys::Hashes;
+use crate::memory;
 use crate::native::dialect::{Head, Native};
 use crate::native::hashing::spread;
 use crate::native::stored::assert_unlocked;
 use crate::native::{NativeFilter, Sizing, StoredFilter};
 use crate::sizing::{Request, Target};
+use crate::wire::Stop;
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use {
@@ -21,12 +23,15 @@ use {
 use {crate::file::Mapped, crate::native::read_with_journal};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
-    /// The file's bytes. They depend only on the fingerprints and the options, not on the order of
+    /// The file's bytes, in memory. [`write_to`](Self::write_to) reports a lack of memory; this function aborts
+    /// the program, as a growing `Vec` does. The bytes depend only on the fingerprints and the options, not on the order of
     /// insertions.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let written = self.encode_to(&mut bytes);
-        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
+        match self.encode_to(&mut bytes) {
+            Err(Stop::Memory(SizeError::Memory { bytes })) => out_of_memory(bytes),
+            written => debug_assert!(written.is_ok(), "writing to a Vec cannot fail"),
+        }
         bytes
     }
 
@@ -41,6 +46,14 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         file::save(path.as_ref(), self.secret_in_file().is_some(), |out| self.write_to(out))
     }
+}
+
+/// Ends as the standard library does when a `Vec` cannot grow.
+fn out_of_memory(bytes: u64) -> ! {
+    let len = usize::try_from(bytes).unwrap_or(usize::MAX).min(isize::MAX as usize);
+    alloc::alloc::handle_alloc_error(
+        core::alloc::Layout::array::<u8>(len).unwrap_or(core::alloc::Layout::new::<u64>()),
+    )
 }
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
@@ -74,9 +87,11 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         native.head.expected_keys = request.expected_keys;
         native.hasher = native.head.hasher();
         let mut fast = NativeFilter::from_dialect(native)?;
-        let mut hashes = self.hashes();
+        memory::require(0)?;
+        let (mut hashes, mut some) = (self.hashes()?, memory::vec_of(4096)?);
         loop {
-            let some: Vec<u64> = hashes.by_ref().take(4096).collect();
+            some.clear();
+            some.extend(hashes.by_ref().take(4096));
             if some.is_empty() {
                 return Ok(fast);
             }
@@ -109,13 +124,13 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     pub fn to_compact(&self, fpr: f64) -> Result<CompactFilter, BuildError> {
         assert_unlocked(self.locked);
         let (hash_bits, expected_keys) = (self.plan.bits, self.distinct());
-        CompactFilter::of_hashes(self.hashes(), Head { hash_bits, expected_keys, ..self.head.clone() }, fpr)
+        CompactFilter::of_hashes(self.hashes()?, Head { hash_bits, expected_keys, ..self.head.clone() }, fpr)
     }
 
     /// The hashes that stand for the fingerprints in filters of other kinds, which then use only as many bits
     /// of a key's hash as the fingerprints have.
-    pub(in crate::native) fn hashes(&self) -> impl Iterator<Item = u64> {
-        self.fingerprints().map(|one| spread(one.hash, self.plan.bits))
+    pub(in crate::native) fn hashes(&self) -> Result<impl Iterator<Item = u64>, SizeError> {
+        Ok(self.fingerprints()?.map(|one| spread(one.hash, self.plan.bits)))
     }
 }
 

@@ -18,8 +18,9 @@ use super::merge::Items;
 use super::options::{Expiry, Keep, Mode};
 use super::shape::{GROUP, MAX_BITS, MIN_BITS, Shape};
 use crate::checksum::crc32c_append;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, SizeError};
 use crate::kernel::lines::Line;
+use crate::memory;
 use crate::native::dialect::Head;
 use crate::native::format::{
     self, FILTER_LEN, HASH_FOLD64, HASH_SIPHASH13, LAYOUT_DYNAMIC, REQUIRED, Section, Table, chunk_len, kind,
@@ -57,21 +58,28 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         mut main: impl FnMut(&Line) -> Result<(), Stop>,
     ) -> Result<(Vec<Line>, Vec<u64>), Stop> {
         let (depth, shape) = self.file_shape();
-        let mut items = Items::new(self).peekable();
-        let (mut overflow, mut list, mut local) = (Vec::new(), Vec::new(), Vec::new());
+        let mut items = Items::new(self)?.peekable();
+        let mut overflow = memory::vec_of((shape.overflow.lines << depth) as usize)?;
+        let (mut list, mut local) = (Vec::new(), Vec::new());
         let mut done = Ok(());
         for prefix in 0..1u64 << depth {
             let base = prefix << shape.bits << shape.tag;
             let end = (prefix + 1) << shape.bits << shape.tag;
             local.clear();
             while let Some(item) = items.next_if(|item| *item < end) {
-                local.push(item - base);
+                memory::push(&mut local, item - base)?;
             }
-            let put = |_, line: Line| done = done.and_then(|()| main(&line));
+            let put = |_, line: Line| {
+                if done.is_ok() {
+                    done = main(&line);
+                }
+            };
             let listed =
                 lines::fill(&shape, 0..shape.overflow.lines, &local, put, |_, line| overflow.push(line));
-            list.extend(listed.iter().map(|item| item + base));
-            done?;
+            for item in listed {
+                memory::push(&mut list, item + base)?;
+            }
+            core::mem::replace(&mut done, Ok(()))?;
         }
         Ok((overflow, list))
     }
@@ -94,7 +102,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             None => {
                 let (overflow, list) = self.write_lines(|_| Ok(())).unwrap_or_default();
                 let lines_len = overflow.len() as u64 * (GROUP + 1) * 64;
-                (lines_len + self.tail(&list).len() as u64, list.len() as u64)
+                let tail = list.len() as u64 * 8 + self.counts.len() as u64 * 16;
+                (lines_len + tail, list.len() as u64)
             }
         };
         let chunks = data_len.div_ceil(self.chunk_len());
@@ -113,9 +122,11 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 
     /// The list and the counts as bytes.
-    fn tail(&self, list: &[u64]) -> Vec<u8> {
+    fn tail(&self, list: &[u64]) -> Result<Vec<u8>, SizeError> {
         let counts = self.counts.iter().flat_map(|(fingerprint, count)| [*fingerprint, *count]);
-        list.iter().copied().chain(counts).flat_map(u64::to_le_bytes).collect()
+        let mut bytes = memory::vec_of(list.len() * 8 + self.counts.len() * 16)?;
+        bytes.extend(list.iter().copied().chain(counts).flat_map(u64::to_le_bytes));
+        Ok(bytes)
     }
 
     pub(in crate::native) fn secret_in_file(&self) -> Option<&[u8; 16]> {
@@ -129,6 +140,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// Writes the file. The lines are computed twice: for the checksums, which come first, and for the data.
     pub(in crate::native) fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        memory::require(0)?;
         let mut sums = Sums::new(self.chunk_len());
         if let Some((data, listed)) = self.data_in_place() {
             sums.add(data);
@@ -140,7 +152,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             Ok(())
         })?;
         sums.add(overflow.as_flattened());
-        let tail = self.tail(&list);
+        let tail = self.tail(&list)?;
         sums.add(&tail);
         let data_len = overflow.len() as u64 * (GROUP + 1) * 64 + tail.len() as u64;
         out.write_all(&self.front(sums, list.len() as u64, data_len))?;

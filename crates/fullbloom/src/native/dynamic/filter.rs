@@ -79,17 +79,34 @@ pub(super) enum Store<S> {
 /// The tag of fingerprints whose count is in the table.
 pub(super) const MANY: u64 = 3;
 
-/// The filter does not support deletion: it was not made with [`Mode::Counting`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotDeletable;
+/// Why keys cannot be removed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RemoveError {
+    /// The filter does not count its keys, so none can be removed.
+    NotDeletable,
+    /// The filter was read from a file, and there is not enough memory to change it.
+    Size(SizeError),
+}
 
-impl fmt::Display for NotDeletable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the filter does not support deletion: it does not count its keys")
+impl From<SizeError> for RemoveError {
+    fn from(cause: SizeError) -> RemoveError {
+        RemoveError::Size(cause)
     }
 }
 
-impl core::error::Error for NotDeletable {}
+impl fmt::Display for RemoveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RemoveError::NotDeletable => {
+                f.write_str("the filter does not support deletion: it does not count its keys")
+            }
+            RemoveError::Size(cause) => cause.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RemoveError {}
 
 /// The kernel for lines of fingerprints.
 pub(super) fn cpu() -> Cpu {

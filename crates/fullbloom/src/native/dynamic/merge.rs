@@ -5,7 +5,9 @@ use super::lines;
 use super::options::Mode;
 use super::shape::Shape;
 use super::shards::Shards;
-use crate::error::{DecodeError, MergeError, SizeError};
+use crate::error::{MergeError, SizeError};
+use crate::kernel::slots::MAX_SLOTS;
+use crate::memory;
 use crate::native::key_type;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -26,67 +28,73 @@ pub struct Fingerprint {
 
 /// The fingerprints of a [`DynamicFilter`] in ascending order; see [`DynamicFilter::fingerprints`].
 #[derive(Debug)]
-pub struct Fingerprints<'a, S> {
-    filter: &'a DynamicFilter<S>,
-    /// The next shard, or group of lines.
-    next: u64,
-    items: alloc::vec::IntoIter<u64>,
-}
-
-/// Groups of lines of a file that are read at once.
-const GROUPS: u64 = 64;
+pub struct Fingerprints<'a, S>(Items<'a, S>);
 
 impl<S: AsRef<[u8]>> Iterator for Fingerprints<'_, S> {
     type Item = Fingerprint;
 
     fn next(&mut self) -> Option<Fingerprint> {
-        let DynamicFilter { plan, clock, .. } = self.filter;
-        loop {
-            for item in self.items.by_ref() {
-                let (fingerprint, tag) = (item >> plan.tag, item & ((1 << plan.tag) - 1));
-                if self.filter.is_live(tag) {
-                    return Some(Fingerprint {
-                        hash: fingerprint << (64 - plan.bits),
-                        count: self.filter.count_of(tag, fingerprint),
-                        age: clock.as_ref().map_or(0, |clock| clock.age(tag)),
-                    });
-                }
-            }
-            self.items = self.filter.items(&mut self.next)?.into_iter();
-        }
+        let item = self.0.next()?;
+        let filter = self.0.filter;
+        let DynamicFilter { plan, clock, .. } = filter;
+        let (fingerprint, tag) = (item >> plan.tag, item & ((1 << plan.tag) - 1));
+        Some(Fingerprint {
+            hash: fingerprint << (64 - plan.bits),
+            count: filter.count_of(tag, fingerprint),
+            age: clock.as_ref().map_or(0, |clock| clock.age(tag)),
+        })
     }
+}
+
+/// Groups of lines of a file that are read at once.
+const GROUPS: u64 = 64;
+
+/// Memory for rewriting a filter with this many keys, beside that of its lines: the items of a few shards.
+pub(super) fn working(keys: u64) -> u64 {
+    keys.saturating_mul(64).min(8 << 20)
 }
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// The fingerprints of all keys that have not expired, in ascending order. Keys with equal fingerprints
     /// have one.
     ///
-    /// # Panics
+    /// # Errors
     /// If there is no memory for the fingerprints of one shard, about a megabyte.
-    pub(crate) fn fingerprints(&self) -> Fingerprints<'_, S> {
-        Fingerprints { filter: self, next: 0, items: Vec::new().into_iter() }
+    pub(crate) fn fingerprints(&self) -> Result<Fingerprints<'_, S>, SizeError> {
+        Ok(Fingerprints(Items::new(self)?))
     }
 
-    /// The items of the next shard, or of the next groups of lines; `None` after the last.
-    pub(super) fn items(&self, next: &mut u64) -> Option<Vec<u64>> {
-        let mut items = Vec::new();
+    /// The most items that [`items`](Self::items) reads at once, and what reading them needs for a moment.
+    pub(super) fn most_items(&self) -> usize {
+        lines::MORE
+            + match &self.store {
+                Store::Shards(shards) => shards.most_keys(),
+                Store::Flat(flat) => {
+                    flat.listed + (GROUPS * (super::shape::GROUP + 1)) as usize * MAX_SLOTS as usize
+                }
+            }
+    }
+
+    /// Replaces `items` by those of the next shard, or of the next groups of lines; false after the last. A
+    /// vector with room for [`most_items`](Self::most_items) does not grow.
+    pub(super) fn items(&self, next: &mut u64, items: &mut Vec<u64>) -> Result<bool, SizeError> {
+        items.clear();
         match &self.store {
             Store::Shards(shards) => {
                 if *next as usize >= shards.entries() {
-                    return None;
+                    return Ok(false);
                 }
-                let read = shards.read_at(*next as usize, &mut items);
-                *next = read.expect("memory for the fingerprints of one shard") as u64;
+                *next = shards.read_at(*next as usize, items)? as u64;
             }
             Store::Flat(flat) => {
                 let groups = *next..(*next + GROUPS).min(flat.shape.overflow.lines);
                 if groups.is_empty() {
-                    return None;
+                    return Ok(false);
                 }
                 *next = groups.end;
                 let Shape { tag, overflow, .. } = &flat.shape;
                 let (mut free, end) = (overflow.base(groups.start) << tag, overflow.base(groups.end) << tag);
-                lines::read(&**flat, &flat.shape, groups, &mut items);
+                lines::read(&**flat, &flat.shape, groups, items);
                 // Of a file that was not checked, only what is in order is listed.
                 items.retain(|item| {
                     let is_in_order = (free..end).contains(item);
@@ -95,7 +103,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
                 });
             }
         }
-        Some(items)
+        Ok(true)
     }
 
     /// A copy of the fingerprints in shards.
@@ -111,7 +119,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             _ => {
                 let mut shards =
                     Shards::new(plan.bits, plan.tag, self.distinct().max(self.head.expected_keys))?;
-                shards.fill_sorted(&mut Items::new(self), now)?;
+                memory::require(working(self.distinct()))?;
+                shards.fill_sorted(&mut Items::new(self)?, now)?;
                 Ok(shards)
             }
         }
@@ -119,15 +128,19 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 }
 
 /// All live items of a filter, in order.
+#[derive(Debug)]
 pub(super) struct Items<'a, S> {
     filter: &'a DynamicFilter<S>,
     next: u64,
-    items: alloc::vec::IntoIter<u64>,
+    /// Those of one shard, or of some groups of lines, and how many of them were returned.
+    items: Vec<u64>,
+    at: usize,
 }
 
 impl<'a, S: AsRef<[u8]>> Items<'a, S> {
-    pub(super) fn new(filter: &'a DynamicFilter<S>) -> Self {
-        Items { filter, next: 0, items: Vec::new().into_iter() }
+    /// The memory for all further steps is allocated here, so that they cannot fail.
+    pub(super) fn new(filter: &'a DynamicFilter<S>) -> Result<Self, SizeError> {
+        Ok(Items { filter, next: 0, items: memory::vec_of(filter.most_items())?, at: 0 })
     }
 }
 
@@ -138,12 +151,17 @@ impl<S: AsRef<[u8]>> Iterator for Items<'_, S> {
     fn next(&mut self) -> Option<u64> {
         let tags = (1 << self.filter.plan.tag) - 1;
         loop {
-            for item in self.items.by_ref() {
+            while let Some(item) = self.items.get(self.at) {
+                self.at += 1;
                 if self.filter.is_live(item & tags) {
-                    return Some(item);
+                    return Some(*item);
                 }
             }
-            self.items = self.filter.items(&mut self.next)?.into_iter();
+            self.at = 0;
+            // There is room for the items, so reading them does not fail.
+            if !self.filter.items(&mut self.next, &mut self.items).unwrap_or(false) {
+                return None;
+            }
         }
     }
 }
@@ -157,17 +175,15 @@ impl DynamicFilter {
     /// The memory of the result is there beside the old one for a moment.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &DynamicFilter<T>) -> Result<(), MergeError> {
         self.mergeable(other)?;
-        let memory = |refused: SizeError| match refused {
-            SizeError::Memory { bytes } => MergeError::Decode(DecodeError::Memory { bytes }),
-            refused => MergeError::Decode(DecodeError::Geometry(refused)),
-        };
-        self.advance_millis(other.time_millis()).map_err(memory)?;
+        self.advance_millis(other.time_millis())?;
         let bits = self.plan.bits.min(other.plan.bits);
         let tag = self.plan.tag;
         let expected = self.distinct().saturating_add(other.distinct());
+        let mut shards = Shards::new(bits, tag, expected)?;
+        memory::require(working(expected))?;
         let mut merged = Merged {
-            ours: Shortened::new(self.fingerprints(), bits),
-            theirs: Shortened::new(other.fingerprints(), bits),
+            ours: Shortened::new(self.fingerprints()?, bits),
+            theirs: Shortened::new(other.fingerprints()?, bits),
             their_delay: self
                 .clock
                 .as_ref()
@@ -185,8 +201,7 @@ impl DynamicFilter {
             counts: Default::default(),
             by_age: Vec::new(),
         };
-        let mut shards = Shards::new(bits, tag, expected).map_err(memory)?;
-        shards.fill_sorted(&mut merged, merged_generation(self)).map_err(memory)?;
+        shards.fill_sorted(&mut merged, merged_generation(self))?;
         let Merged { copies, counts, by_age, .. } = merged;
         (self.copies, self.counts) = (copies, counts);
         if let Some(clock) = &mut self.clock {

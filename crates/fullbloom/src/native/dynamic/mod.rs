@@ -46,7 +46,7 @@ mod tests;
 
 pub use expiry::Generation;
 pub(in crate::native) use file::DecodedDynamic;
-pub use filter::{DynamicFilter, NotDeletable};
+pub use filter::{DynamicFilter, RemoveError};
 pub use merge::Fingerprint;
 pub use options::{DynamicOptions, Expiry, Keep, Mode};
 #[cfg(feature = "std")]

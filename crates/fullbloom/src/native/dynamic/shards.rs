@@ -9,6 +9,7 @@
 
 use super::filter::cpu;
 use super::lines::{self, Even, Lines, Location, Rest, Target};
+use super::merge::working;
 use super::pool::Pool;
 use super::shape::{Grid, Shape};
 use super::shard::{Reader, Removed, Shard};
@@ -16,6 +17,7 @@ use crate::bits::prefetch;
 use crate::error::SizeError;
 use crate::kernel::slots::{self, Insert, Remove, Select};
 use crate::kernel::{Body, Task};
+use crate::memory;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -91,6 +93,7 @@ impl Shards {
     ) -> Result<Shards, SizeError> {
         let lines = whole.main.lines >> depth;
         let mut all = Shards::even_shards(bits, tag, depth, lines)?;
+        memory::require(working(whole.limit))?;
         let Shards { shards, pool, buffer, .. } = &mut all;
         let mut at = 0;
         for shard in shards {
@@ -98,7 +101,7 @@ impl Shards {
             let end = (shard.prefix + 1) << shard.shape.bits << tag;
             let mut list = Vec::new();
             while at < from.list_len() && from.listed(at) < end {
-                list.push(from.listed(at) - base);
+                memory::push(&mut list, from.listed(at) - base)?;
                 at += 1;
             }
             shard.copy(pool, from, shard.prefix * lines, list);
@@ -124,12 +127,7 @@ impl Shards {
             let base = shard.prefix << shard.shape.bits << self.tag;
             self.buffer.clear();
             while let Some(item) = items.next_if(|item| *item < end) {
-                if self.buffer.len() == self.buffer.capacity() {
-                    let more = self.buffer.len().max(1024);
-                    let memory = |_| SizeError::Memory { bytes: more as u64 * 16 };
-                    self.buffer.try_reserve(more).map_err(memory)?;
-                }
-                self.buffer.push(item - base);
+                memory::push(&mut self.buffer, item - base)?;
             }
             shard.fill(&mut self.pool, &self.buffer);
             shard.swept = now;
@@ -260,6 +258,11 @@ impl Shards {
         };
         shard.keys -= u64::from(removed == Removed::Done);
         removed
+    }
+
+    /// The keys of the shard that has most.
+    pub(super) fn most_keys(&self) -> usize {
+        self.shards.iter().map(|shard| shard.keys as usize).max().unwrap_or(0)
     }
 
     /// The items of the shard at this entry of the directory; returns the entry of the next shard.

@@ -1,12 +1,14 @@
 //! A dynamic filter for many threads: a lock for each part.
 
-use super::filter::{DynamicFilter, NotDeletable, Plan, Store, cpu};
+use super::filter::{DynamicFilter, Plan, RemoveError, Store, cpu};
+use super::merge::{Items, working};
 use super::options::{DynamicOptions, Mode};
 use super::shape::MIN_BITS;
 use super::shards::Shards;
 use crate::error::SizeError;
 use crate::kernel::pipeline::hash_all;
 use crate::keys::{Hashes, Keys};
+use crate::memory;
 use crate::native::dialect::Head;
 use crate::native::{Hasher, Hashing};
 use alloc::vec;
@@ -89,13 +91,14 @@ impl SharedDynamicFilter {
         let Plan { bits, tag, .. } = filter.plan;
         let depth = depth_of(bits);
         let now = filter.clock.as_ref().map_or(0, |clock| clock.generation());
-        let mut items = super::merge::Items::new(filter).peekable();
+        memory::require(working(filter.distinct()))?;
+        let mut items = Items::new(filter)?.peekable();
         let width = bits - depth + tag;
         let mut by_tag = Vec::with_capacity(1 << depth);
         let shards = (0..1u64 << depth).map(|part| {
             let (mut own, mut tags) = (Vec::new(), vec![0u64; 1 << tag]);
             while let Some(item) = items.next_if(|item| *item >> width == part) {
-                own.push(item & ((1 << width) - 1));
+                memory::push(&mut own, item & ((1 << width) - 1))?;
                 tags[(item & ((1 << tag) - 1)) as usize] += 1;
             }
             by_tag.push(tags);
@@ -218,12 +221,12 @@ impl SharedDynamicFilter {
     ///
     /// # Errors
     /// If the filter does not count its keys.
-    pub fn remove(&self, key: &[u8]) -> Result<bool, NotDeletable> {
+    pub fn remove(&self, key: &[u8]) -> Result<bool, RemoveError> {
         self.remove_hash(self.hash(key))
     }
 
     /// As [`remove`](Self::remove), for a precomputed hash.
-    pub fn remove_hash(&self, hash: u64) -> Result<bool, NotDeletable> {
+    pub fn remove_hash(&self, hash: u64) -> Result<bool, RemoveError> {
         self.of(hash).remove_hash(hash << self.depth)
     }
 
@@ -290,13 +293,16 @@ impl SharedDynamicFilter {
             clock.set_by_age(&sums.unwrap_or_default());
             clock
         });
+        memory::require(working(keys))?;
+        let most = parts.iter().map(DynamicFilter::most_items).max().unwrap_or(0);
         let mut items = PartItems {
             parts: parts.into_iter(),
             number: 0,
             width: plan.bits - depth + plan.tag,
             current: None,
             next: 0,
-            items: Vec::new().into_iter(),
+            items: memory::vec_of(most)?,
+            at: 0,
         };
         shards.fill_sorted(&mut items, now)?;
         whole.store = Store::Shards(Box::new(shards));
@@ -316,7 +322,9 @@ struct PartItems {
     width: u32,
     current: Option<DynamicFilter>,
     next: u64,
-    items: vec::IntoIter<u64>,
+    /// Those of one shard of the part, and how many of them were returned. There is room for every shard.
+    items: Vec<u64>,
+    at: usize,
 }
 
 impl Iterator for PartItems {
@@ -326,11 +334,14 @@ impl Iterator for PartItems {
         loop {
             if let Some(part) = &self.current {
                 let tags = (1 << part.plan.tag) - 1;
-                if let Some(item) = self.items.by_ref().find(|item| part.is_live(item & tags)) {
-                    return Some((self.number - 1) << self.width | item);
+                while let Some(item) = self.items.get(self.at) {
+                    self.at += 1;
+                    if part.is_live(item & tags) {
+                        return Some((self.number - 1) << self.width | item);
+                    }
                 }
-                if let Some(items) = part.items(&mut self.next) {
-                    self.items = items.into_iter();
+                self.at = 0;
+                if part.items(&mut self.next, &mut self.items).unwrap_or(false) {
                     continue;
                 }
             }

@@ -1,6 +1,6 @@
 //! One key into a filter, or out of it.
 
-use super::filter::{DynamicFilter, MANY, NotDeletable, Store, cpu};
+use super::filter::{DynamicFilter, MANY, RemoveError, Store, cpu};
 use super::lines::Location;
 use super::options::Mode;
 use super::shard::Removed;
@@ -147,22 +147,21 @@ impl DynamicFilter {
     /// which has the probability [`expected_fpr`](Self::expected_fpr). No other key is affected.
     ///
     /// # Errors
-    /// If the filter does not count its keys.
+    /// If the filter does not count its keys, or was read from a file and there is no memory to change it.
     ///
     /// # Panics
-    /// If the filter is [locked](Self::is_locked), or if it was read from a file and there is no memory to
-    /// change it.
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool, NotDeletable> {
+    /// If the filter is [locked](Self::is_locked).
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool, RemoveError> {
         self.remove_hash(self.hash(key))
     }
 
     /// As [`remove`](Self::remove), for a precomputed hash.
-    pub fn remove_hash(&mut self, hash: u64) -> Result<bool, NotDeletable> {
+    pub fn remove_hash(&mut self, hash: u64) -> Result<bool, RemoveError> {
         assert_unlocked(self.locked);
         if self.plan.mode != Mode::Counting {
-            return Err(NotDeletable);
+            return Err(RemoveError::NotDeletable);
         }
-        self.make_shards().expect("memory for the filter's lines");
+        self.make_shards()?;
         struct One<'a>(&'a mut DynamicFilter, u64);
         impl Task for One<'_> {
             type Output = bool;

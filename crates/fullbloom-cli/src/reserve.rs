@@ -1,0 +1,105 @@
+//! The end of memory: an error message and exit status 2 instead of an abort.
+//!
+//! Everything that grows with the input is allocated fallibly, and reports its failure. But when memory is
+//! exhausted, the next allocation of a few bytes fails as well, for a message or a path, and the standard
+//! library would abort the process, as would the C library. So some memory is set aside at the start and given
+//! back when an allocation fails for the first time. When that is used up too, the process says so and ends.
+
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// What is set aside.
+const RESERVE: usize = 4 << 20;
+
+/// Allocations up to this size never fail. Larger ones grow with the input, and return null to callers that
+/// report it.
+const SMALL: usize = 1 << 20;
+
+static SET_ASIDE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The allocator of the command.
+#[derive(Debug)]
+pub struct WithReserve;
+
+const LAYOUT: Layout = Layout::new::<[u8; RESERVE]>();
+
+/// Sets memory aside. Called once, at the start.
+pub fn set_aside() {
+    // SAFETY: the layout's size is not zero.
+    let memory = unsafe { System.alloc(LAYOUT) };
+    SET_ASIDE.store(memory, Ordering::Release);
+}
+
+/// Gives the reserve back. Calls `allocate` again for a small size, and ends the process if that does not help.
+#[cold]
+fn again(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    let memory = SET_ASIDE.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if !memory.is_null() {
+        // SAFETY: it was allocated by `set_aside` with this layout, and the exchange gave it to this thread
+        // alone.
+        unsafe { System.dealloc(memory, LAYOUT) };
+    }
+    if size > SMALL {
+        return std::ptr::null_mut();
+    }
+    // Another thread may have given it back.
+    match allocate() {
+        null if null.is_null() => end(),
+        memory => memory,
+    }
+}
+
+/// Ends the process without allocating anything.
+fn end() -> ! {
+    use std::io::Write as _;
+    let _ = std::io::stderr().write_all(b"error: not enough memory\n"); // standard error has no buffer
+    #[cfg(unix)]
+    // SAFETY: ends the process at once; no handler runs that could allocate.
+    unsafe {
+        libc::_exit(2)
+    }
+    #[cfg(not(unix))]
+    std::process::exit(2)
+}
+
+// SAFETY: every method passes its arguments to `System` unchanged, and returns what `System` returned for
+// them, or null.
+unsafe impl GlobalAlloc for WithReserve {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those that `System` asks for.
+        let allocate = || unsafe { System.alloc(layout) };
+        match allocate() {
+            null if null.is_null() => again(layout.size(), allocate),
+            memory => memory,
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as in `alloc`.
+        let allocate = || unsafe { System.alloc_zeroed(layout) };
+        match allocate() {
+            null if null.is_null() => again(layout.size(), allocate),
+            memory => memory,
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: as in `alloc`. A failed `realloc` leaves the old memory as it was, so it can be repeated.
+        let allocate = || unsafe { System.realloc(old, layout, new_size) };
+        match allocate() {
+            null if null.is_null() => again(new_size, allocate),
+            memory => memory,
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as in `alloc`; all memory comes from `System`.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
