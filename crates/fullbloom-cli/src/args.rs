@@ -9,7 +9,7 @@ use crate::input::{KeyFormat, KeyPart};
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fullbloom::dialect::Name;
-use fullbloom_ops::KeySpec;
+use fullbloom_ops::{KeySpec, Place, Problem};
 use std::path::PathBuf;
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
@@ -173,6 +173,22 @@ impl TypeArgs {
         let known = self.key_type.require(dialect);
         known.map_err(|e| Failure::new(format_args!("--key-type {}", self.key_type), e))?;
         Ok(KeyFormat { typed: Some((self.key_type.clone(), dialect)), ..format })
+    }
+}
+
+/// The type of keys that are looked up.
+#[derive(Debug, Args)]
+pub struct LookupTypeArgs {
+    /// The type of the keys: bytes, text, int and others (see: fullbloom dialects) [default: for sstables the
+    /// type that Statistics.db records, else bytes]
+    #[arg(long, value_name = "T", help_heading = KEYS, value_parser = key_type(), conflicts_with = "hex")]
+    pub key_type: Option<KeySpec>,
+}
+
+impl LookupTypeArgs {
+    /// The type of keys that are looked up in this place.
+    pub fn of(&self, place: &Place, hex: bool) -> Result<TypeArgs, Problem> {
+        KeySpec::for_place(self.key_type.as_ref(), hex, place).map(|key_type| TypeArgs { key_type })
     }
 }
 

@@ -15,6 +15,7 @@ pub fn of(problem: &Problem) -> Option<String> {
         Need::Secret => with("--secret FILE"),
         Need::NoSecret => Some("remove --secret".to_owned()),
         Need::Keys => with("--key-type T"),
+        Need::KeysOrHex => with("--key-type T, --hex"),
         Need::KeyType(KeyType::Bytes) => Some("its keys are bytes: leave out --key-type".to_owned()),
         Need::KeyType(recorded) => Some(format!("use --key-type {recorded}")),
         Need::Column => with("--column NAME"),

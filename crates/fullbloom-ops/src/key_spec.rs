@@ -6,8 +6,9 @@ use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
 use fullbloom_sstable::sstable::FILTER;
-use fullbloom_sstable::{PartitionKeyType, Sstable, partition_key_type};
+use fullbloom_sstable::{Keys, PartitionKeyType, RecordedKeyType, Sstable, recorded_key_type};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -85,9 +86,43 @@ impl KeySpec {
         }
     }
 
+    /// How the keys of a place are written: in the given type, which must fit the place; or else in the type
+    /// that the place records for its keys. Keys in hex are bytes.
+    pub fn for_place(given: Option<&KeySpec>, hex: bool, place: &Place) -> Result<KeySpec, Problem> {
+        if let Some(given) = given {
+            given.check_place(place)?;
+            return Ok(given.clone());
+        }
+        match (place.kind(), Sstable::of_file(place.path())) {
+            (PlaceKind::Sstable, Ok(sstable)) if !hex => KeySpec::of_sstable(&sstable),
+            _ => Ok(KeySpec::BYTES), // whoever reads the filter reports what is wrong with it
+        }
+    }
+
+    /// The type of an sstable's own keys, for callers that give none. Where it is not recorded, keys that
+    /// look like text are taken as they are. Others are refused: as text, a lookup would say "no" for keys
+    /// that are there.
+    pub(crate) fn of_sstable(sstable: &Sstable) -> Result<KeySpec, Problem> {
+        let why = match recorded_key_type(sstable) {
+            RecordedKeyType::Known(schema) if schema.is_text() => return Ok(KeySpec::BYTES),
+            RecordedKeyType::Known(schema) => return Ok(KeySpec::Columns(schema)),
+            RecordedKeyType::Unsupported(class) => {
+                format!("keys of the class {class} cannot be given as text")
+            }
+            RecordedKeyType::Unknown if !has_other_keys_than_text(sstable) => return Ok(KeySpec::BYTES),
+            RecordedKeyType::Unknown => {
+                "the type of its partition keys is not known, and they are not text".to_owned()
+            }
+        };
+        Err(Problem::at(&sstable.path(FILTER), Code::OptionRefused, why)
+            .hint("give the type of the keys, or the keys in hex")
+            .needs(Need::KeysOrHex))
+    }
+
     /// Compares the type with the schema that an sstable records.
     pub(crate) fn check_sstable(&self, sstable: &Sstable) -> Result<(), Problem> {
-        let (Some(given), Some(schema)) = (self.of_cassandra(), partition_key_type(sstable)) else {
+        let (Some(given), RecordedKeyType::Known(schema)) = (self.of_cassandra(), recorded_key_type(sstable))
+        else {
             return Ok(());
         };
         if given.has_bytes_of(&schema) {
@@ -143,6 +178,22 @@ impl FromStr for KeySpec {
             }),
         }
     }
+}
+
+/// Whether one of an sstable's first keys is not text. Keys that cannot be read say nothing.
+fn has_other_keys_than_text(sstable: &Sstable) -> bool {
+    let is_text = |key: &[u8]| {
+        let plain = |c: char| !c.is_control() || c.is_ascii_whitespace();
+        std::str::from_utf8(key).is_ok_and(|text| text.chars().all(plain))
+    };
+    let mut found = false;
+    let visited = Keys::open(sstable).and_then(|keys| {
+        keys.visit(|batch| {
+            found = !batch.iter().all(|key| is_text(key));
+            ControlFlow::Break(()) // 64 keys are enough: numbers and UUIDs show at once
+        })
+    });
+    visited.is_ok() && found
 }
 
 /// How keys that were read from a place are written as text.

@@ -67,8 +67,8 @@ pub struct Look {
 /// One filter of the file, in the order of the records.
 struct Part {
     filter: AnyFilter,
-    /// How keys are written if the caller does not say so.
-    spec: KeySpec,
+    /// How keys are written if the caller does not say so; or why the caller must.
+    spec: Result<KeySpec, String>,
     /// Why it cannot answer.
     refuses: Option<&'static str>,
 }
@@ -141,8 +141,8 @@ impl Look {
         self.bits(index).map_or(0, |bits| 8 * bits.len() as u64)
     }
 
-    /// Looks up a key in filter number `index`, written as `spec` says; `None` for numbers in a column of
-    /// numbers, and bytes elsewhere. The error says why there is no answer.
+    /// Looks up a key in filter number `index`, written as `spec` says; `None` for the type that the
+    /// file or its sstable records, and bytes elsewhere. The error says why there is no answer.
     pub fn lookup(&self, index: usize, key: &[u8], spec: Option<&KeySpec>) -> Result<Answer, String> {
         if let Some(table) = &self.table {
             let filter = table.filter().map_err(|e| e.to_string())?;
@@ -161,14 +161,14 @@ impl Part {
     fn new(filter: AnyFilter) -> Part {
         let refuses = filter.is_locked().then_some("the filter is keyed, and its secret is not in the file");
         let spec = filter.recorded_key_type().map_or(KeySpec::BYTES, KeySpec::Value);
-        Part { filter, spec, refuses }
+        Part { filter, spec: Ok(spec), refuses }
     }
 
     fn lookup(&self, text: &[u8], spec: Option<&KeySpec>) -> Result<Answer, String> {
         if let Some(why) = self.refuses {
             return Err(why.to_owned());
         }
-        let spec = spec.unwrap_or(&self.spec);
+        let spec = spec.map_or_else(|| self.spec.as_ref().map_err(String::clone), Ok)?;
         let dialect = self.filter.dialect();
         spec.require(dialect)?;
         let mut key = Vec::new();
@@ -219,7 +219,9 @@ fn of_sstable(name: &str, source: &dyn Source, others: Vec<(String, Vec<u8>)>) -
     let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
     let report = InspectSummary::report(found, Vec::new(), summary);
     let filter = if sstable.has(FILTER) { sstable.filter().ok() } else { None };
-    Ok(Look { report, filters: filter.map(Part::new).into_iter().collect(), table: None })
+    let spec = KeySpec::of_sstable(&sstable).map_err(|problem| problem.message);
+    let part = |filter| Part { spec, ..Part::new(filter) };
+    Ok(Look { report, filters: filter.map(part).into_iter().collect(), table: None })
 }
 
 fn of_table(path: &Path, source: Arc<dyn Source>) -> Look {
@@ -253,7 +255,7 @@ fn of_parquet(path: &Path, source: Arc<dyn Source>) -> Result<Look, Problem> {
     for chunk in file.chunks() {
         let Ok(Some(bytes)) = file.filter_bytes(chunk) else { continue };
         let Ok(filter) = AnyFilter::decode(&bytes, &Name::Parquet.into()) else { continue };
-        filters.push(Part { spec: KeySpec::Value(parquet::key_type(chunk)), ..Part::new(filter) });
+        filters.push(Part { spec: Ok(KeySpec::Value(parquet::key_type(chunk))), ..Part::new(filter) });
     }
     Ok(Look { report, filters, table: None })
 }

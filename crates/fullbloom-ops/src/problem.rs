@@ -329,6 +329,8 @@ pub enum Need {
     NoSecret,
     /// How the keys are written.
     Keys,
+    /// How the keys are written, or their bytes in hex.
+    KeysOrHex,
     /// The type of the keys, which is this one.
     KeyType(KeyType),
     /// The dialect of an sstable whose version is not supported.

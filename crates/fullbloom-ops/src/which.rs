@@ -4,16 +4,17 @@ use crate::filter::{FilterFile, ReadOptions};
 use crate::key_spec::KeySpec;
 use crate::place::{Place, PlaceKind};
 use crate::pool;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::{database, sstable, table, text};
 use fullbloom::dialect::Name;
-use fullbloom_sstable::Sstable;
 use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::{Sstable, partition_key_type};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The keys, and what the caller knows.
@@ -23,8 +24,8 @@ pub struct WhichOptions {
     pub keys: Vec<Vec<u8>>,
     /// Whether they are written in hex.
     pub hex: bool,
-    /// Their type.
-    pub spec: KeySpec,
+    /// Their type; `None` for the type that each place records.
+    pub spec: Option<KeySpec>,
     /// What is known about filter files.
     pub read: ReadOptions,
     /// The column of Parquet files.
@@ -45,8 +46,15 @@ pub struct Answers {
     pub kind: &'static str,
     /// For each key, in order: `maybe`, `no`, or `unknown` if the filter cannot be read.
     pub answers: Vec<&'static str>,
-    /// Why every key may be there; null if the filter answers.
-    pub reason: Option<&'static str>,
+    /// Why every key may be there, or cannot be; null if the filter answers.
+    pub reason: Option<String>,
+    /// For each key: whether its bytes are known, so that its answer is about this key. A key that is not of
+    /// the place's type has none.
+    #[serde(skip)]
+    pub looked_up: Vec<bool>,
+    /// The type of the place's keys, where a key is not of this type.
+    #[serde(skip)]
+    pub key_type: Option<String>,
 }
 
 /// Sums over all filters.
@@ -73,6 +81,31 @@ impl WhichReport {
         let keys = options.keys.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect();
         let summary = WhichSummary { keys, ..WhichSummary::default() };
         Report { found: Vec::new(), problems: Vec::new(), summary, status: Status::NotWell }
+    }
+
+    /// Fails for keys that were looked up nowhere, because all places have keys of another type. Their "no"
+    /// would be about something else than the caller means. To be called after the last place.
+    pub fn finish(&mut self, options: &WhichOptions) {
+        let types: BTreeSet<String> =
+            self.found.iter().filter_map(|found| found.record.key_type.clone()).collect();
+        if types.is_empty() {
+            return;
+        }
+        let types = types.into_iter().collect::<Vec<_>>().join(", ");
+        for at in 0..options.keys.len() {
+            let is_looked_up = |found: &Found<Answers>| found.record.looked_up.get(at) != Some(&false);
+            if self.found.iter().any(is_looked_up) {
+                continue;
+            }
+            let why = match &options.spec {
+                Some(given) => format!("no sstable has partition keys of type {given}; there are {types}"),
+                None => format!("not of the type of any partition key; there are {types}"),
+            };
+            let key = String::from_utf8_lossy(&options.keys[at]).into_owned();
+            let hint = "give the key in one of these types";
+            let problem = Problem::new(format!("'{key}'"), Code::OptionRefused, why).hint(hint);
+            self.fail(problem.needs(Need::Keys));
+        }
     }
 
     fn add(&mut self, found: Found<Answers>) {
@@ -174,33 +207,39 @@ fn refused_key(path: &Path, key: &[u8], why: &str) -> Problem {
 }
 
 /// The bytes of the keys in this dialect.
-fn bytes(options: &WhichOptions, dialect: Name, path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
-    options.spec.check_dialect(path, dialect)?;
+fn bytes(
+    options: &WhichOptions,
+    spec: &KeySpec,
+    dialect: Name,
+    path: &Path,
+) -> Result<Vec<Vec<u8>>, Problem> {
+    spec.check_dialect(path, dialect)?;
     if options.hex {
         return Ok(options.keys.clone());
     }
     let one = |text: &Vec<u8>| {
         let mut key = Vec::new();
-        let encoded = options.spec.encode(text, dialect, &mut key);
+        let encoded = spec.encode(text, dialect, &mut key);
         encoded.map(|()| key).map_err(|why| refused_key(path, text, &why))
     };
     options.keys.iter().map(one).collect()
 }
 
 fn answers(path: &Path, kind: &'static str, answers: impl Iterator<Item = bool>) -> Answers {
-    let answers = answers.map(|may| if may { "maybe" } else { "no" }).collect();
-    Answers { path: path.display().to_string(), kind, answers, reason: None }
+    let answers: Vec<_> = answers.map(|may| if may { "maybe" } else { "no" }).collect();
+    let looked_up = vec![true; answers.len()];
+    Answers { path: path.display().to_string(), kind, answers, reason: None, looked_up, key_type: None }
 }
 
 /// Every key may be there.
-fn everything(path: &Path, kind: &'static str, options: &WhichOptions, reason: &'static str) -> Answers {
-    Answers { reason: Some(reason), ..answers(path, kind, options.keys.iter().map(|_| true)) }
+fn everything(path: &Path, kind: &'static str, options: &WhichOptions, reason: &str) -> Answers {
+    Answers { reason: Some(reason.to_owned()), ..answers(path, kind, options.keys.iter().map(|_| true)) }
 }
 
 /// The filter cannot be read.
 fn unknown(path: &Path, kind: &'static str, options: &WhichOptions, problem: Problem) -> Found<Answers> {
-    let answers = vec!["unknown"; options.keys.len()];
-    let record = Answers { path: path.display().to_string(), kind, answers, reason: None };
+    let none = answers(path, kind, options.keys.iter().map(|_| false));
+    let record = Answers { answers: vec!["unknown"; options.keys.len()], ..none };
     Found { record, problems: vec![problem] }
 }
 
@@ -208,6 +247,7 @@ fn of_file(
     path: &Path,
     kind: &'static str,
     read: &ReadOptions,
+    spec: &KeySpec,
     options: &WhichOptions,
 ) -> Result<Found<Answers>, Problem> {
     let file = FilterFile::load(path, read)?;
@@ -221,36 +261,80 @@ fn of_file(
             doubt.unwrap_or_else(|| Problem::at(path, Code::Doubtful, "its numbers contradict each other"))
         );
     }
-    let keys = bytes(options, file.dialect(), path)?;
+    let keys = bytes(options, spec, file.dialect(), path)?;
     let record = answers(path, kind, keys.iter().map(|key| opened.filter.may_contain(key)));
     Ok(Found { record, problems: opened.problems })
 }
 
 fn of_filter(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
-    let read = options.read.clone().key_type(options.spec.key_type());
-    of_file(path, "filter", &read, options)
+    let spec = options.spec.clone().unwrap_or(KeySpec::BYTES);
+    let read = options.read.clone().key_type(spec.key_type());
+    of_file(path, "filter", &read, &spec, options)
 }
 
 fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
     let path: PathBuf = sstable.path(FILTER);
-    if let Err(other) = options.spec.check_sstable(sstable) {
-        // A key of another type cannot be in it.
-        let no = answers(&path, "sstable", options.keys.iter().map(|_| false));
-        let record = Answers { reason: Some("its partition keys are of another type"), ..no };
-        return Found { record, problems: vec![other] };
+    let spec = match &options.spec {
+        Some(given) => match given.check_sstable(sstable) {
+            Ok(()) => given.clone(),
+            Err(other) => return of_another_type(sstable, options, other),
+        },
+        None if options.hex => KeySpec::BYTES,
+        None => match KeySpec::of_sstable(sstable) {
+            Ok(own) => own,
+            Err(problem) => return unknown(&path, "sstable", options, problem),
+        },
+    };
+    if options.spec.is_none() && !options.hex {
+        return in_own_type(sstable, &spec, options);
     }
+    ask_sstable(sstable, &spec, options)
+}
+
+/// No key is of the type that the sstable records, and so none can be in it.
+fn of_another_type(sstable: &Sstable, options: &WhichOptions, other: Problem) -> Found<Answers> {
+    let no = answers(&sstable.path(FILTER), "sstable", options.keys.iter().map(|_| false));
+    let key_type = partition_key_type(sstable).map(|schema| schema.to_string());
+    let reason = key_type.as_ref().map(|schema| format!("its partition keys are {schema}"));
+    let record = Answers { reason, looked_up: vec![false; options.keys.len()], key_type, ..no };
+    Found { record, problems: vec![other] }
+}
+
+/// Looks up the keys that are of the type that the sstable records. The others cannot be in it.
+fn in_own_type(sstable: &Sstable, spec: &KeySpec, options: &WhichOptions) -> Found<Answers> {
+    let fits = |key: &Vec<u8>| spec.encode(key, sstable.dialect, &mut Vec::new()).is_ok();
+    let fit: Vec<bool> = options.keys.iter().map(fits).collect();
+    if !fit.contains(&true) {
+        let why = format!("the partition key of {} is {spec}", sstable.table_name());
+        let other = Problem::at(&sstable.path(FILTER), Code::OtherKeyType, why);
+        return of_another_type(sstable, options, other);
+    }
+    let keys = options.keys.iter().zip(&fit).filter(|(_, fits)| **fits).map(|(key, _)| key.clone());
+    let fitting = WhichOptions { keys: keys.collect(), ..options.clone() };
+    let mut found = ask_sstable(sstable, spec, &fitting);
+    let mut answers = std::mem::take(&mut found.record.answers).into_iter();
+    let answer = |fits: &bool| if *fits { answers.next().unwrap_or("unknown") } else { "no" };
+    found.record.answers = fit.iter().map(answer).collect();
+    found.record.key_type = fit.contains(&false).then(|| spec.to_string());
+    found.record.looked_up = fit;
+    found
+}
+
+/// Looks up keys of this type.
+fn ask_sstable(sstable: &Sstable, spec: &KeySpec, options: &WhichOptions) -> Found<Answers> {
+    let path: PathBuf = sstable.path(FILTER);
     if !sstable.has(FILTER) {
         let record = everything(&path, "sstable", options, NO_FILTER);
         return Found { record, problems: Vec::new() };
     }
-    let read = ReadOptions::from(sstable.dialect).key_type(options.spec.key_type());
-    of_file(&path, "sstable", &read, options)
+    let read = ReadOptions::from(sstable.dialect).key_type(spec.key_type());
+    of_file(&path, "sstable", &read, spec, options)
         .unwrap_or_else(|problem| unknown(&path, "sstable", options, problem))
 }
 
 fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
     let found = table::open(path, options.prefix_extractor).and_then(|table| {
-        options.spec.check_table(path)?;
+        options.spec.as_ref().map_or(Ok(()), |given| given.check_table(path))?;
         let failed = |e| table::problem(path, &e);
         let filter = table.filter().map_err(failed)?;
         if filter.layout().is_none() {
@@ -269,12 +353,12 @@ fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
 #[cfg(feature = "parquet")]
 fn of_column(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
     let column = crate::parquet::Column::open(path, options.column.as_deref())?;
-    let spec = options.spec.for_column(column.key_type, options.hex);
-    let keys = bytes(&WhichOptions { spec, ..options.clone() }, Name::Parquet, path)?;
+    let given = options.spec.as_ref().unwrap_or(&KeySpec::BYTES);
+    let keys = bytes(options, &given.for_column(column.key_type, options.hex), Name::Parquet, path)?;
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let mut found = vec![false; keys.len()];
     column.may_contain_batch(&keys, &mut found);
-    let reason = column.is_partial.then_some("a row group has no filter");
+    let reason = column.is_partial.then(|| "a row group has no filter".to_owned());
     let record = Answers { reason, ..answers(path, "column", found.into_iter()) };
     Ok(Found { record, problems: Vec::new() })
 }

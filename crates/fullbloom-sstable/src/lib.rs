@@ -85,6 +85,6 @@ pub use flag::Flag;
 pub use fullbloom::internal::cassandra::TableFormat;
 pub use key_type::{CqlType, PartitionKeyType};
 pub use keys::{Keys, Scan};
-pub use schema::partition_key_type;
+pub use schema::{RecordedKeyType, partition_key_type, recorded_key_type};
 pub use sstable::Sstable;
 pub use tokens::TokenRange;

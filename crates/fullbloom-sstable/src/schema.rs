@@ -16,12 +16,40 @@ use fullbloom::DecodeError;
 /// Type number of the serialization header.
 const HEADER: u32 = 3;
 
+/// What is known about the type of an sstable's partition key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedKeyType {
+    /// `Statistics.db` records this type.
+    Known(PartitionKeyType),
+    /// `Statistics.db` records a class that is not supported, such as a tuple's.
+    Unsupported(String),
+    /// It is not recorded: `Statistics.db` is missing, cannot be read, or is older than `ma`.
+    Unknown,
+}
+
+/// The type that `Statistics.db` records for the partition key.
+pub fn recorded_key_type(sstable: &Sstable) -> RecordedKeyType {
+    let class = || {
+        let layout = Version::of(sstable.format, &sstable.version).statistics?;
+        let map = sstable.open(STATISTICS).ok()?;
+        class_of_key(map.as_ref(), layout).ok()?
+    };
+    match class() {
+        None => RecordedKeyType::Unknown,
+        Some(class) => match PartitionKeyType::of_class(&class) {
+            Some(known) => RecordedKeyType::Known(known),
+            None => RecordedKeyType::Unsupported(class),
+        },
+    }
+}
+
 /// The type of an sstable's partition key; `None` if it is not recorded, cannot be read, or is of a class
 /// that is not supported.
 pub fn partition_key_type(sstable: &Sstable) -> Option<PartitionKeyType> {
-    let layout = Version::of(sstable.format, &sstable.version).statistics?;
-    let map = sstable.open(STATISTICS).ok()?;
-    PartitionKeyType::of_class(&class_of_key(map.as_ref(), layout).ok()??)
+    match recorded_key_type(sstable) {
+        RecordedKeyType::Known(known) => Some(known),
+        RecordedKeyType::Unsupported(_) | RecordedKeyType::Unknown => None,
+    }
 }
 
 /// The class name of the key's type. Versions before `ma` have no such part.

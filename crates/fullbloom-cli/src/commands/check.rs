@@ -1,6 +1,6 @@
 //! `fullbloom check FILTER [KEYS…]`: prints the keys that may be in a filter, like `grep`.
 
-use crate::args::{KeyArgs, TypeArgs};
+use crate::args::{KeyArgs, LookupTypeArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
 use crate::input::{BATCH, KeyFormat, Keys, threads};
@@ -21,7 +21,8 @@ use std::path::PathBuf;
 /// Look up keys in a filter or a table: print those that may be present
 ///
 /// A table of LevelDB or RocksDB answers like its engine's read path, with the same rules for partitions and
-/// prefixes. Keys are printed exactly as they were read; a key that is not printed is surely absent. Exit
+/// prefixes. Partition keys of Cassandra are read in the types that Statistics.db records, as keys prints
+/// them. Keys are printed exactly as they were read; a key that is not printed is surely absent. Exit
 /// status: 0 if a key was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -29,7 +30,7 @@ Examples:
   fullbloom check keys.bloom lookups.txt
   fullbloom check keys.bloom -e example.org && echo maybe
   zcat urls.gz | fullbloom check -c keys.bloom
-  fullbloom check nb-1-big-Filter.db --key-type int -e 17
+  fullbloom check nb-1-big-Filter.db -e 17
   fullbloom check people.parquet --column id < ids.txt
   fullbloom check 000123.sst --op seek --answers < prefixes.txt")]
 pub struct Args {
@@ -50,7 +51,7 @@ pub struct Args {
     given: Vec<OsString>,
 
     #[command(flatten)]
-    types: TypeArgs,
+    types: LookupTypeArgs,
 
     #[command(flatten)]
     read: FilterArgs,
@@ -122,7 +123,7 @@ impl From<Op> for Question {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let place = Place::detect(&args.filter, args.read.dialect());
     let _quiet = super::QuietPanics::of(&place);
-    args.types.key_type.check_place(&place)?;
+    let types = args.types.of(&place, args.keys.hex)?;
     if place.kind() == PlaceKind::Table {
         let table = table::open(&args.filter, args.prefix_extractor)?;
         let filter = table.filter()?;
@@ -143,7 +144,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
     #[cfg(feature = "parquet")]
     if place.kind() == PlaceKind::Parquet {
-        return check_column(args);
+        return check_column(args, &types);
     }
     if args.column.is_some() {
         return Err(Failure::new("--column", "only Parquet files have columns"));
@@ -152,7 +153,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables support seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let options = args.read.read()?.key_type(args.types.key_type.key_type());
+    let options = args.read.read()?.key_type(types.key_type.key_type());
     let file = read(&args.filter, &options)?;
     let opened = file.open()?;
     if args.explain {
@@ -172,7 +173,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     for problem in &opened.problems {
         output::warning(&problem.to_string());
     }
-    let format = args.types.apply(args.keys.format(), file.dialect())?;
+    let format = types.apply(args.keys.format(), file.dialect())?;
     answer_all(args, format, |keys, answers| {
         let damaged = |e| {
             let failure = Failure::new(args.filter.display(), format_args!("damaged: {e}"));
@@ -186,7 +187,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 
 #[cfg(feature = "parquet")]
 /// Looks up keys in the filters of a column, in all row groups.
-fn check_column(args: &Args) -> Result<Status, Failure> {
+fn check_column(args: &Args, types: &TypeArgs) -> Result<Status, Failure> {
     let column = Column::open(&args.filter, args.column.as_deref())?;
     if column.is_partial {
         let path = args.filter.display();
@@ -194,7 +195,7 @@ fn check_column(args: &Args) -> Result<Status, Failure> {
             "{path}: a row group has no filter for this column: every key may be there"
         ));
     }
-    let key_type = args.types.key_type.for_column(column.key_type, args.keys.hex);
+    let key_type = types.key_type.for_column(column.key_type, args.keys.hex);
     let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
     answer_all(args, format, |keys, answers| {
         column.may_contain_batch(keys, answers);

@@ -1,6 +1,6 @@
 //! `fullbloom verify TABLE|FILTER|DIR…`: checks filters against their keys.
 
-use crate::args::TypeArgs;
+use crate::args::{LookupTypeArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
 use crate::input::{KeyFormat, Keys};
@@ -66,7 +66,7 @@ pub struct Args {
     null: bool,
 
     #[command(flatten)]
-    types: TypeArgs,
+    types: LookupTypeArgs,
 
     #[command(flatten)]
     read: FilterArgs,
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             "standard input can be read once: give one filter, or a file of keys",
         ));
     }
-    let read = options(args)?;
+    let read = args.read.read()?;
     let mut printer = Printer::new(Shown::of(args));
     let mut all = VerifyReport::empty();
     let last_database = LastDatabase::default();
@@ -146,14 +146,6 @@ impl From<Failure> for Refused {
     }
 }
 
-fn options(args: &Args) -> Result<ReadOptions, Failure> {
-    let read = args.read.read()?;
-    Ok(match args.keys.is_empty() {
-        true => read,
-        false => read.key_type(args.types.key_type.key_type()),
-    })
-}
-
 fn look(
     place: &Place,
     args: &Args,
@@ -164,7 +156,9 @@ fn look(
     let _quiet = super::QuietPanics::of(place);
     if !args.keys.is_empty() {
         place.require_takes_keys()?;
-        let found = with_keys(place.path(), args, read)?.map(Verified::Filter);
+        let types = args.types.of(place, args.hex)?;
+        let read = read.clone().key_type(types.key_type.key_type());
+        let found = with_keys(place.path(), args, &types, &read)?.map(Verified::Filter);
         let _ = printer.found(&found); // a failure is kept
         return Ok(VerifyReport::of(found));
     }
@@ -175,12 +169,17 @@ fn look(
 }
 
 /// Looks up the caller's keys.
-fn with_keys(path: &Path, args: &Args, read: &ReadOptions) -> Result<Found<VerifiedFilter>, Refused> {
+fn with_keys(
+    path: &Path,
+    args: &Args,
+    types: &TypeArgs,
+    read: &ReadOptions,
+) -> Result<Found<VerifiedFilter>, Refused> {
     let file = FilterFile::load(path, read)?;
     let end = if args.null { 0 } else { b'\n' };
     let format = KeyFormat { end, hex: args.hex, ..KeyFormat::LINES };
-    args.types.key_type.check_dialect(path, file.dialect())?;
-    let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
+    types.key_type.check_dialect(path, file.dialect())?;
+    let mut keys = Keys::new(&args.keys, types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());
     verify_keys(&file, args.absent, |each| {
         let looked_up = keys.for_each_batch(&progress, |batch| {

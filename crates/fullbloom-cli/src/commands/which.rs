@@ -1,6 +1,6 @@
 //! `fullbloom which -e KEY PATH…`: the filters that may hold a key.
 
-use crate::args::TypeArgs;
+use crate::args::LookupTypeArgs;
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
 use crate::output::{self, Output};
@@ -16,14 +16,15 @@ use std::path::PathBuf;
 ///
 /// Looks the keys up in the filter of every file that is given, and of every table or sstable of a directory.
 /// For each it prints maybe, or no: the key is surely not there. Where there is no filter, the answer is
-/// maybe; unknown means that the filter cannot be read. Exit status: 0 if a filter may hold a key, 1 if none
-/// does, 2 on errors.
+/// maybe; unknown means that the filter cannot be read. Without --key-type, keys are read in the type that
+/// each sstable records for its partition keys. Exit status: 0 if a filter may hold a key, 1 if none does, 2
+/// on errors, and if no sstable has keys of this type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom which -e user:17 db/
   fullbloom which -e user:17 -l db/*.sst
-  fullbloom which --key-type int -e 17 /var/lib/cassandra/data/ks
+  fullbloom which -e 17 /var/lib/cassandra/data/ks
   fullbloom which --key-type text,int -e eu:7 --json data/
   fullbloom which -e example.org lists/*.bloom")]
 pub struct Args {
@@ -40,7 +41,7 @@ pub struct Args {
     hex: bool,
 
     #[command(flatten)]
-    types: TypeArgs,
+    types: LookupTypeArgs,
 
     #[command(flatten)]
     read: FilterArgs,
@@ -95,6 +96,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             out.pause()?;
         }
     }
+    let problems = all.problems.len();
+    all.finish(&options);
+    all.problems[problems..].iter().for_each(output::problem);
     if args.json {
         out.json(&super::value(&all))?;
     }
@@ -106,7 +110,7 @@ fn options(args: &Args) -> Result<WhichOptions, Failure> {
     Ok(WhichOptions {
         keys: args.keys.iter().map(|key| key.as_encoded_bytes().to_vec()).collect(),
         hex: args.hex,
-        spec: args.types.key_type.clone(),
+        spec: args.types.key_type.clone(), // none: the type of each place
         read: args.read.read()?,
         column: args.column.clone(),
         prefix_extractor: args.prefix_extractor,
@@ -129,7 +133,7 @@ fn lines(args: &Args, found: &[Found<Answers>]) -> String {
             }
             continue;
         }
-        let reason = record.reason.map_or(String::new(), |reason| format!(" ({reason})"));
+        let reason = record.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
         for (key, answer) in args.keys.iter().zip(&record.answers) {
             let key = match args.keys.len() {
                 1 => String::new(),

@@ -24,6 +24,7 @@ pub fn sstable(record: &SstableRecord, problems: &[Problem]) -> String {
     line("estimated keys", record.bits.map(|_| estimate(record.estimated_keys)));
     line("bits per key", record.known_bits_per_key().map(|bits| text::decimal(bits, 2)));
     line("expected rate", record.expected_fpr.map(text::rate));
+    line("key type", record.key_type.clone());
     line("keys in index", record.keys.map(|keys| keys.to_string()));
     line("recorded rate", record.recorded_fpr.map(text::rate));
     if let Some(scylla) = &record.scylla {

@@ -25,6 +25,7 @@ mod native;
 mod native_kinds;
 mod operators;
 mod parquet;
+mod partition_keys;
 mod plan;
 mod races;
 mod report;

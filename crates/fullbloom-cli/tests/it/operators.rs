@@ -116,10 +116,10 @@ fn the_type_of_a_partition_key_is_compared_with_the_schema() {
         run(&["check", path, "-e", "system_auth"], b"").exits(0);
         let refused = run(&["check", path, "--key-type", "uuid", "-e", "system_auth"], b"");
         refused.fails_with("the partition key of").fails_with("is text");
-        let report = run(&["which", "--json", "--key-type", "int", "-e", "7", path], b"").exits(1).json();
+        let report = run(&["which", "--json", "--key-type", "int", "-e", "7", path], b"").exits(2).json();
         assert_eq!(report["problems"][0]["code"], "other-key-type");
-        let text = run(&["which", "--key-type", "int", "-e", "7", path], b"").exits(1);
-        assert!(text.text().contains("(its partition keys are of another type)"), "{text:?}");
+        let text = run(&["which", "--key-type", "int", "-e", "7", path], b"").exits(2);
+        assert!(text.text().contains("(its partition keys are text)"), "{text:?}");
     }
 }
 

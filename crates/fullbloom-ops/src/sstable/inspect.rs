@@ -13,7 +13,7 @@ use crate::serialise;
 use crate::text;
 use fullbloom_sstable::scylla::ScyllaDb;
 use fullbloom_sstable::sstable::FILTER;
-use fullbloom_sstable::{Flag, Sstable, TokenRange, report};
+use fullbloom_sstable::{Flag, RecordedKeyType, Sstable, TokenRange, recorded_key_type, report};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::ops::Deref;
@@ -38,6 +38,9 @@ pub struct SstableRecord {
     pub estimated_keys: Option<f64>,
     /// The rate to expect as it is.
     pub expected_fpr: Option<f64>,
+    /// The type of the partition key, as `Statistics.db` records it: `uuid`, `text,int`; the class where it is
+    /// not supported.
+    pub key_type: Option<String>,
     /// Partition keys of the sstable.
     pub keys: Option<u64>,
     /// Bits for each key.
@@ -154,6 +157,11 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>, strips: bool) -> F
         fill: filter.map(|f| f.fill),
         estimated_keys: filter.and_then(|f| f.estimated_keys),
         expected_fpr: filter.map(|f| f.expected_fpr),
+        key_type: match recorded_key_type(sstable) {
+            RecordedKeyType::Known(schema) => Some(schema.to_string()),
+            RecordedKeyType::Unsupported(class) => Some(class),
+            RecordedKeyType::Unknown => None,
+        },
         keys: seen.keys,
         bits_per_key: seen.bits_per_key(),
         memory_bytes: filter.map(|f| f.memory_bytes),

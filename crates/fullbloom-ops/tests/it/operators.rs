@@ -290,7 +290,7 @@ fn keys_are_handed_out_and_found_where_they_are() {
     let options = WhichOptions {
         keys: vec![b"user000001".to_vec(), b"nobody has this".to_vec()],
         hex: false,
-        spec: KeySpec::BYTES,
+        spec: Some(KeySpec::BYTES),
         read: fullbloom_ops::filter::ReadOptions::default(),
         column: None,
         prefix_extractor: None,

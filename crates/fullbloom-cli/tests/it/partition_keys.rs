@@ -1,0 +1,95 @@
+//! Partition keys are looked up in the type that their sstable records.
+
+use crate::common::{Dir, copy_tree, run};
+use fullbloom_testkit::vectors;
+use std::fs;
+
+/// A copy of a table of bigints, of ints or of text, written by Cassandra 6.0; the path of its filter.
+fn table(dir: &Dir, name: &str) -> String {
+    let root = vectors::root().join("cassandra6");
+    let from = ["pa/v6", "ea/v6"].iter().find_map(|below| {
+        let mut entries = fs::read_dir(root.join(below)).unwrap().map(|entry| entry.unwrap().path());
+        entries.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(name))
+    });
+    copy_tree(&from.unwrap(), &dir.path(name));
+    let names = crate::common::list(&dir.path(name));
+    let filter = names.iter().find(|name| name.ends_with("Filter.db")).unwrap();
+    dir.arg(&format!("{name}/{filter}"))
+}
+
+#[test]
+fn the_keys_of_an_sstable_are_found_in_it_without_a_type() {
+    let dir = Dir::new();
+    for (name, key_type) in [("with_sai", "bigint"), ("stored_chunks", "int"), ("dict_none", "text")] {
+        let filter = table(&dir, name);
+        let keys = run(&["keys", &filter], b"").exits(0).out;
+        let first = String::from_utf8(keys.clone()).unwrap().lines().next().unwrap().to_owned();
+        assert_eq!(run(&["check", &filter], &keys).exits(0).out, keys, "{name}");
+        run(&["check", &filter, "-q", "-e", &first], b"").exits(0);
+        run(&["verify", &filter, "--keys", "-"], &keys).exits(0);
+        let found = run(&["which", "-l", "-e", &first, &dir.arg(name)], b"").exits(0);
+        assert!(found.text().trim_end().ends_with("Filter.db"), "{found:?}");
+
+        let record = run(&["inspect", "--json", &filter], b"").json()["places"][0].clone();
+        assert_eq!(record["key_type"], key_type);
+        assert!(run(&["inspect", &filter], b"").text().contains(&format!("key type        {key_type}\n")));
+    }
+}
+
+#[test]
+fn a_wrong_type_is_refused_by_every_lookup() {
+    let dir = Dir::new();
+    let filter = table(&dir, "with_sai");
+    for asked in [&["check", &filter][..], &["verify", &filter, "--keys", "-"]] {
+        let typed = [asked, &["--key-type", "int"]].concat();
+        run(&typed, b"7\n").fails_with("is bigint, not int").fails_with("hint: give the keys as bigint");
+        // Text that is not a number is not in a table of numbers, but that is not what the caller meant.
+        run(asked, b"seven\n").fails_with("not of type bigint");
+    }
+}
+
+#[test]
+fn keys_that_are_not_text_need_a_type_where_none_is_recorded() {
+    let dir = Dir::new();
+    let filter = table(&dir, "with_sai");
+    let keys = run(&["keys", &filter], b"").exits(0).out;
+    let hex = run(&["keys", "--hex", &filter], b"").exits(0).out;
+    fs::remove_file(filter.replace("Filter", "Statistics")).unwrap();
+    for asked in
+        [&["check", &filter][..], &["verify", &filter, "--keys", "-"], &["which", "-e", "7", &filter]]
+    {
+        run(asked, &keys)
+            .fails_with("the type of its partition keys is not known, and they are not text")
+            .fails_with("(--key-type T, --hex)");
+    }
+    assert_eq!(run(&["check", "-c", "--key-type", "bigint", &filter], &keys).exits(0).text(), "1000\n");
+    assert_eq!(run(&["check", "-c", "--hex", &filter], &hex).exits(0).text(), "1000\n");
+
+    let text = table(&dir, "dict_none");
+    let keys = run(&["keys", &text], b"").exits(0).out;
+    fs::remove_file(text.replace("Filter", "Statistics")).unwrap();
+    assert_eq!(run(&["check", &text], &keys).exits(0).out, keys, "text is taken as it is");
+}
+
+#[test]
+fn a_type_that_no_sstable_has_is_an_error_that_names_those_that_are_there() {
+    let dir = Dir::new();
+    let numbers = table(&dir, "with_sai");
+    table(&dir, "dict_none");
+    let all = dir.arg("");
+    for more in [&[][..], &["-l"], &["-v"], &["--json"]] {
+        let uuid = "5a1c395e-0b1f-11ef-9a3f-0242ac120002";
+        let asked = [&["which", "--key-type", "uuid", "-e", uuid, &all], more].concat();
+        run(&asked, b"")
+            .fails_with("no sstable has partition keys of type uuid; there are bigint, text")
+            .fails_with("--key-type T");
+        run(&[&["which", "-e", "seven", &numbers], more].concat(), b"")
+            .fails_with("'seven': not of the type of any partition key; there are bigint");
+    }
+    // One table of the right type is enough, and the others say why their answer is no.
+    let found = run(&["which", "--key-type", "bigint", "-e", "-77", &all], b"");
+    assert!(found.code < 2 && found.text().contains("(its partition keys are text)"), "{found:?}");
+    run(&["which", "-e", "seven", &all], b"").exits(1);
+    // Each key is judged by itself.
+    run(&["which", "-e", "7", "-e", "seven", &numbers], b"").fails_with("'seven': not of the type");
+}
