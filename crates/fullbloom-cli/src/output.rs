@@ -8,7 +8,7 @@ use crate::error::Failure;
 use crate::hints;
 use crate::text;
 use anstream::{AutoStream, ColorChoice};
-use fullbloom_ops::Problem;
+use fullbloom_ops::{Problem, Severity};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -166,6 +166,18 @@ pub fn error(text: &str, hint: Option<&str>) {
 /// The problem of a place that could not be read.
 pub fn problem(problem: &Problem) {
     error(&problem.to_string(), hints::of(problem).as_deref());
+}
+
+/// The same for warnings; notes are left out.
+pub fn problem_or_warning(problem: &Problem) {
+    match problem.severity {
+        Severity::Error => self::problem(problem),
+        Severity::Warning => {
+            warning(&problem.to_string());
+            hints::of(problem).iter().for_each(|text| hint(text));
+        }
+        Severity::Note => {}
+    }
 }
 
 /// `hint: …`

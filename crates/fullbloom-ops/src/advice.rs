@@ -48,6 +48,7 @@ impl Code {
             Code::ManifestUnreadable => {
                 "restore the MANIFEST from a backup, or repair the database with its engine"
             }
+            Code::Unflushed => "flush the database with its engine first",
             Code::NoFilter | Code::NoColumnFilters => "configure a filter policy and rewrite the data",
             Code::UnknownFilter => {
                 "use the program that wrote it; compaction with a known policy replaces it"

@@ -4,7 +4,7 @@ use crate::key_spec::KeyText;
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Problem};
 use crate::report::Status;
-use crate::{database, sstable, table};
+use crate::{database, sstable, table, text};
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Keys, Sstable, partition_key_type};
 use fullbloom_table::PrefixExtractor;
@@ -27,6 +27,8 @@ pub struct KeysOptions {
 pub struct KeysFound {
     /// Keys handed out.
     pub keys: u64,
+    /// Deletions, of single keys and of ranges, in the tables that were read: some of the keys are deleted.
+    pub deletions: u64,
     /// What is wrong: part of the keys could not be read.
     pub problems: Vec<Problem>,
     /// How the command ends.
@@ -37,6 +39,15 @@ impl KeysFound {
     fn add(&mut self, problem: Problem) {
         self.status = self.status.max(problem.code.ends_verify());
         self.problems.push(problem);
+    }
+
+    /// Tables hold deletions as they hold keys, and older versions of what was deleted.
+    fn add_deletions(&mut self, path: &Path) {
+        if self.deletions > 0 {
+            let why =
+                format!("{}: deleted keys are among the keys", text::counted(self.deletions, "deletion"));
+            self.add(Problem::at(path, Code::DeletedKeys, why));
+        }
     }
 }
 
@@ -55,11 +66,13 @@ pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Res
         }
         PlaceKind::Table => {
             let _ = of_table(path, options, &mut found, each);
+            found.add_deletions(path);
         }
         PlaceKind::Database => {
-            let (tables, problems) = database::own_tables(path)?;
-            problems.into_iter().for_each(|problem| found.add(problem));
-            let _ = tables.iter().try_for_each(|path| of_table(path, options, &mut found, each));
+            let own = database::own_tables(path)?;
+            own.problems.into_iter().chain(own.unflushed).for_each(|problem| found.add(problem));
+            let _ = own.paths.iter().try_for_each(|path| of_table(path, options, &mut found, each));
+            found.add_deletions(path);
         }
         #[cfg(feature = "parquet")]
         PlaceKind::Parquet => crate::parquet::keys(path, options.column.as_deref(), &mut found.keys, each)?,
@@ -107,6 +120,7 @@ fn of_table(
     let mut flow = ControlFlow::Continue(());
     let walked = table::open(path, options.prefix_extractor).and_then(|table| {
         let failed = |e| table::problem(path, &e);
+        found.deletions += table.range_deletions().map_err(failed)?.len() as u64;
         let mut keys = table.keys().map_err(failed)?;
         while let Some(key) = keys.next().map_err(failed)? {
             found.keys += 1;
@@ -115,6 +129,7 @@ fn of_table(
                 return Ok(());
             }
         }
+        found.deletions += keys.deletion_count();
         table::short(path, &table, keys.entry_count()).map_or(Ok(()), Err)
     });
     if let Err(problem) = walked {

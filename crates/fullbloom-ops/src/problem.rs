@@ -211,6 +211,10 @@ codes! {
     ManifestUnreadable = "manifest-unreadable", Error, Inspect;
     /// There is no MANIFEST: levels are unknown.
     ManifestMissing = "manifest-missing", Note, Well;
+    /// The write-ahead log holds writes that are in no table: their keys are in no filter.
+    Unflushed = "unflushed", Warning, Well;
+    /// Deleted keys are among the keys of the table or database.
+    DeletedKeys = "deleted-keys", Warning, Well;
     /// The table has no filter: every lookup in its range reads it.
     NoFilter = "no-filter", Warning, Both;
     /// fullbloom does not support the filter's policy or format, so every key counts as present.

@@ -223,9 +223,9 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
     match place.kind() {
         PlaceKind::Table => Ok(Input::Tables(vec![path.to_owned()])),
         PlaceKind::Database => {
-            let (tables, problems) = database::own_tables(path)?;
-            report.problems.extend(problems);
-            Ok(Input::Tables(tables))
+            let own = database::own_tables(path)?;
+            report.problems.extend(own.problems);
+            Ok(Input::Tables(own.paths))
         }
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let is_lost_filter =

@@ -153,9 +153,9 @@ pub fn which(
             each(&walk.sstables, |sstable| of_sstable(sstable, options), report, watch);
         }
         PlaceKind::Database => {
-            let (tables, problems) = database::own_tables(path)?;
-            report.problems.extend(problems);
-            each(&tables, |path| of_table(path, options), report, watch);
+            let own = database::own_tables(path)?;
+            report.problems.extend(own.problems.into_iter().chain(own.unflushed));
+            each(&own.paths, |path| of_table(path, options), report, watch);
         }
         PlaceKind::Table => each(&[path.to_owned()], |path| of_table(path, options), report, watch),
         PlaceKind::Filter => {

@@ -26,6 +26,8 @@ pub struct Database {
     pub tables: Vec<DatabaseTable>,
     /// Tables in the MANIFEST that are not in the directory.
     pub missing: Vec<MissingTable>,
+    /// Write-ahead logs with writes that may be in no table yet, by number: path and bytes.
+    pub unflushed: Vec<(PathBuf, u64)>,
 }
 
 /// A table file.
@@ -84,6 +86,12 @@ fn is_manifest(name: &str) -> bool {
     name.strip_prefix("MANIFEST-").is_some_and(is_number)
 }
 
+/// The number of a write-ahead log: `000049.log`.
+fn log_number(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".log")?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
 /// The longest `CURRENT` that is read: a name of twenty bytes.
 const LONGEST_CURRENT: u64 = 4096;
 
@@ -92,21 +100,27 @@ impl Database {
     pub fn open(directory: &Path) -> Result<Database, FileError> {
         let fail = |e| FileError::io(directory, "read", e);
         let mut found: BTreeMap<String, (PathBuf, u64)> = BTreeMap::new();
+        let mut logs: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
         for entry in fs::read_dir(directory).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if !is_table_file(&name) {
-                continue;
-            }
             // A file that is not regular is refused when it is opened.
-            let len = fs::metadata(entry.path()).map_or(0, |meta| meta.len());
-            found.insert(name, (entry.path(), len));
+            let len = || fs::metadata(entry.path()).map_or(0, |meta| meta.len());
+            if is_table_file(&name) {
+                found.insert(name, (entry.path(), len()));
+            } else if let Some(number) = log_number(&name) {
+                logs.insert(number, (entry.path(), len()));
+            }
         }
         let (manifest, contents) = match read_manifest(directory) {
             Ok(Some((path, contents))) => (Some(Ok(path)), Some(contents)),
             Ok(None) => (None, None),
             Err(why) => (Some(Err(why)), None),
         };
+        // Without a MANIFEST every log may be needed. The engines leave an empty one behind.
+        let is_needed = |number: u64| contents.as_ref().is_none_or(|manifest| manifest.needs_log(number));
+        let unflushed = logs.into_iter().filter(|(number, (_, len))| *len > 0 && is_needed(*number));
+        let unflushed = unflushed.map(|(_, log)| log).collect();
         let (mut tables, mut missing) = (Vec::new(), Vec::new());
         for family in contents.into_iter().flat_map(|contents| contents.families) {
             for file in family.files {
@@ -124,7 +138,7 @@ impl Database {
         }
         let rest = found.into_values().map(|(path, file_len)| DatabaseTable { path, file_len, place: None });
         tables.extend(rest);
-        Ok(Database { manifest, tables, missing })
+        Ok(Database { manifest, tables, missing, unflushed })
     }
 
     /// Whether tables have levels.

@@ -35,7 +35,7 @@ impl<S: Source> Table<S> {
     /// Walks the distinct user keys: what the table's filter holds.
     pub fn keys(&self) -> Result<TableKeys<'_, S>, TableError> {
         let stamped = self.order().is_some_and(|order| order.timestamp > 0);
-        Ok(TableKeys { entries: self.entries()?, stamped, last: None })
+        Ok(TableKeys { entries: self.entries()?, stamped, last: None, deletions: 0 })
     }
 
     /// Entries of all data blocks, read from the first to the last.
@@ -232,12 +232,18 @@ pub struct TableKeys<'t, S> {
     /// The last key, kept if keys have timestamps: neighbours may then differ only in those.
     stamped: bool,
     last: Option<Vec<u8>>,
+    deletions: u64,
 }
 
 impl<S: Source> TableKeys<'_, S> {
     /// Entries seen so far, every version of a key counted.
     pub fn entry_count(&self) -> u64 {
         self.entries.count()
+    }
+
+    /// Deletions among the entries seen so far. Deletions of ranges are stored apart.
+    pub fn deletion_count(&self) -> u64 {
+        self.deletions
     }
 
     /// The next user key, without timestamp; `None` at the end.
@@ -247,6 +253,7 @@ impl<S: Source> TableKeys<'_, S> {
     )]
     pub fn next(&mut self) -> Result<Option<&[u8]>, TableError> {
         while self.entries.advance()? {
+            self.deletions += u64::from(self.entries.internal_key().value_type.is_delete());
             let key = self.entries.filter_key();
             if !self.entries.is_new_user_key() || self.stamped && self.last.as_deref() == Some(key) {
                 continue;

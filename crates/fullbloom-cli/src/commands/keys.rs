@@ -12,9 +12,10 @@ use std::path::PathBuf;
 ///
 /// One key per line, in the order of the file. Partition keys of Cassandra are written in the types that
 /// Statistics.db records, as check --key-type reads them; a key that is not of its type is written in hex
-/// after 0x. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. Exit
-/// status: 0 if keys were printed, 1 if no key was found or the file could not be read to its end, 2 on
-/// errors.
+/// after 0x. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. The keys
+/// of a database are those of its tables, one table after the other: deleted keys are among them, and keys
+/// that are still in its write-ahead log are not; a warning says so. Exit status: 0 if keys were printed, 1
+/// if no key was found or the file could not be read to its end, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -85,11 +86,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             Ok(found) => {
                 count += found.keys;
                 status = status.max(found.status);
-                found
-                    .problems
-                    .iter()
-                    .filter(|problem| problem.severity == ops::Severity::Error)
-                    .for_each(output::problem);
+                found.problems.iter().for_each(output::problem_or_warning);
             }
             Err(problem) => {
                 output::problem(&problem);

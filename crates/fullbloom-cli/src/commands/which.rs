@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         if let Err(problem) = which(&place, &options, &mut all, &mut places) {
             all.fail(problem);
         }
-        all.problems[problems..].iter().filter(|problem| problem.is_error()).for_each(output::problem);
+        all.problems[problems..].iter().for_each(output::problem_or_warning);
         let found = &all.found[before..];
         found
             .iter()

@@ -2,6 +2,7 @@
 
 use super::table::probes;
 use super::{codes, or_dash};
+use crate::hints;
 use crate::table::Table;
 use crate::text;
 use fullbloom_ops::database::{LevelTotals, LevelsSum};
@@ -34,6 +35,10 @@ pub fn database(report: &InspectReport, width: Option<usize>, summary: bool) -> 
     for problem in of_tables.chain(missing) {
         let message = text::printable(&problem.message);
         text += &format!("  {}: {}: {message}\n", problem.severity, file_name(&problem.place));
+    }
+    for problem in report.problems.iter().filter(|problem| problem.code == Code::Unflushed) {
+        text += &format!("  {}: {}\n", problem.severity, text::printable(&problem.message));
+        text += &hints::of(problem).map_or(String::new(), |hint| format!("  hint: {hint}\n"));
     }
     text.push('\n');
     text + &levels_table(&report.summary.levels, width)

@@ -107,6 +107,45 @@ fn tables_that_are_cut_gone_or_not_of_the_database_are_told() {
 }
 
 #[test]
+fn writes_that_are_only_in_the_log_are_seen() {
+    for (engine, key) in [("leveldb", "key00000042"), ("rocksdb", "user000001")] {
+        let dir = database(engine);
+        let commands = [&["which", "-e", key][..], &["keys"], &["inspect", "--json"]];
+        // Logs that are empty, or older than the MANIFEST's log number, hold nothing new.
+        dir.file("000099.log", b"");
+        dir.file("000001.log", b"in tables already");
+        for command in commands {
+            let out = run(&[command, &[&dir.arg("")]].concat(), b"").exits(0);
+            assert!(!out.err.contains("log"), "{out:?}");
+        }
+        let before = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
+        dir.file("000099.log", [7; 3000]);
+        for command in &commands[..2] {
+            let out = run(&[*command, &[&*dir.arg("")]].concat(), b"").exits(0);
+            let warned = "000099.log holds 2.9 KiB of writes that are in no table";
+            assert!(out.err.contains(warned) && out.err.contains("hint: flush"), "{out:?}");
+        }
+        // A live database is well, but this is said.
+        let after = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
+        assert_eq!(before["places"], after["places"]);
+        let problem = &after["problems"][0];
+        assert_eq!((&problem["code"], &problem["severity"]), (&"unflushed".into(), &"warning".into()));
+        assert!(
+            run(&["inspect", "--summary", &dir.arg("")], b"").exits(0).text().contains("000099.log holds")
+        );
+    }
+}
+
+#[test]
+fn keys_says_that_deleted_keys_are_among_them() {
+    let table = vectors::root().join("rocksdb/tables/r783_flush_versions.sst");
+    let out = run(&["keys", table.to_str().unwrap()], b"").exits(0);
+    assert!(out.err.contains("133 deletions: deleted keys are among the keys"), "{}", out.err);
+    let out = run(&["keys", &database("leveldb").arg("")], b"").exits(0);
+    assert_eq!(out.err, "", "nothing is deleted there");
+}
+
+#[test]
 fn without_a_sound_manifest_the_tables_are_listed_by_file() {
     let dir = database("leveldb");
     let manifest = dir.names().into_iter().find(|name| name.starts_with("MANIFEST")).unwrap();

@@ -1,6 +1,6 @@
 //! `inspect` of a database.
 
-use super::{find, levels, look, missing};
+use super::{find, levels, look, missing, unflushed};
 use crate::inspect::{InspectSummary, Inspected};
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -52,6 +52,7 @@ pub(crate) fn inspect(
         flow
     });
     problems.extend(database.missing.iter().map(|table| missing(path, table).1));
+    problems.extend(unflushed(path, &database));
     let tables = found.iter().filter_map(|found| match &found.record {
         Inspected::Table(record) => Some(record),
         _ => None,

@@ -41,6 +41,10 @@ pub struct ManifestFile {
 #[derive(Debug, Default)]
 pub(crate) struct Edit {
     pub(crate) comparator: Option<String>,
+    /// Write-ahead logs of the column family with smaller numbers are in tables.
+    pub(crate) log_number: Option<u64>,
+    /// An older log that LevelDB was still writing to tables.
+    pub(crate) previous_log: Option<u64>,
     pub(crate) deleted: Vec<(u32, u64)>,
     pub(crate) added: Vec<ManifestFile>,
     pub(crate) family: u32,
@@ -71,7 +75,9 @@ impl Edit {
             let field_at = place(&cursor);
             match cursor.varint32("field number")? {
                 1 => edit.comparator = Some(text(&mut cursor, "comparator")?),
-                2 | 3 | 4 | 9 | 10 => drop(cursor.varint64("number")?),
+                2 => edit.log_number = Some(cursor.varint64("log number")?),
+                9 => edit.previous_log = Some(cursor.varint64("previous log number")?),
+                3 | 4 | 10 => drop(cursor.varint64("number")?),
                 5 => {
                     cursor.varint32("level")?;
                     with_len(&mut cursor, "compaction key")?;

@@ -21,6 +21,8 @@ pub struct Manifest {
     pub comparator: Option<String>,
     /// Column families by number; LevelDB has one.
     pub families: Vec<Family>,
+    /// LevelDB's log before the last, if it was still being written to tables; 0 for none.
+    pub previous_log: u64,
     /// Records read.
     pub records: u64,
 }
@@ -33,6 +35,8 @@ pub struct Family {
     pub id: u32,
     /// Its name.
     pub name: String,
+    /// Write-ahead logs with smaller numbers hold nothing of it that is not in tables.
+    pub log_number: u64,
     /// Its tables by level and number.
     pub files: Vec<ManifestFile>,
 }
@@ -49,7 +53,7 @@ impl Manifest {
     /// ```
     pub fn decode(bytes: &[u8]) -> Result<Manifest, Problem> {
         let mut state = State::default();
-        state.families.insert(0, ("default".to_owned(), BTreeMap::new()));
+        state.families.insert(0, FamilyState { name: "default".to_owned(), ..FamilyState::default() });
         let (mut records, mut count) = (Records::new(bytes), 0);
         let mut group = Vec::new();
         while let Some(record) = records.next()? {
@@ -66,22 +70,35 @@ impl Manifest {
                 }
             }
         }
-        let families = state.families.into_iter().map(|(id, (name, files))| {
+        let families = state.families.into_iter().map(|(id, FamilyState { name, log_number, files })| {
             let mut files: Vec<ManifestFile> = files.into_values().collect();
             files.sort_by_key(|file| (file.level, file.number));
-            Family { id, name, files }
+            Family { id, name, log_number, files }
         });
-        Ok(Manifest { comparator: state.comparator, families: families.collect(), records: count })
+        let (comparator, previous_log) = (state.comparator, state.previous_log);
+        Ok(Manifest { comparator, families: families.collect(), previous_log, records: count })
+    }
+
+    /// Whether the write-ahead log of this number may hold writes that are in no table: the engines read it
+    /// when they open the database.
+    pub fn needs_log(&self, number: u64) -> bool {
+        number == self.previous_log || self.families.iter().any(|family| family.log_number <= number)
     }
 }
 
-/// Name and tables, by number.
-type Tables = (String, BTreeMap<u64, ManifestFile>);
+/// A column family while the log is read.
+#[derive(Default)]
+struct FamilyState {
+    name: String,
+    log_number: u64,
+    files: BTreeMap<u64, ManifestFile>,
+}
 
 #[derive(Default)]
 struct State {
     comparator: Option<String>,
-    families: BTreeMap<u32, Tables>,
+    previous_log: u64,
+    families: BTreeMap<u32, FamilyState>,
 }
 
 impl State {
@@ -90,13 +107,16 @@ impl State {
             self.comparator = edit.comparator;
         }
         if let Some(name) = edit.family_added {
-            self.families.insert(edit.family, (name, BTreeMap::new()));
+            self.families.insert(edit.family, FamilyState { name, ..FamilyState::default() });
         }
         if edit.family_dropped {
             self.families.remove(&edit.family);
         }
+        self.previous_log = edit.previous_log.unwrap_or(self.previous_log);
         // Changes of a dropped family have no effect.
-        let Some((_, files)) = self.families.get_mut(&edit.family) else { return };
+        let Some(family) = self.families.get_mut(&edit.family) else { return };
+        family.log_number = edit.log_number.unwrap_or(family.log_number);
+        let files = &mut family.files;
         for (level, number) in edit.deleted {
             if files.get(&number).is_some_and(|file| file.level == level) {
                 files.remove(&number);
@@ -179,6 +199,8 @@ mod tests {
             (1009, &b"a"[..], &b"z"[..])
         );
         assert_eq!(manifest.records, 5);
+        let needed: Vec<u64> = (0..6).filter(|number| manifest.needs_log(*number)).collect();
+        assert_eq!(needed, [0, 3, 4, 5], "from log 3 on; 0 stands for no previous log");
     }
 
     #[test]
