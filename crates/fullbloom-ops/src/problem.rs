@@ -141,12 +141,12 @@ codes! {
     Weak = "weak", Warning, Inspect;
     /// The filter's rate is worse than its size promises for some keys.
     WeakForSomeKeys = "weak-for-some-keys", Note, Well;
-    /// The expected rate is worse than the recorded one.
-    TooFull = "too-full", Warning, Well;
+    /// The expected or measured rate is worse than the recorded or requested one.
+    TooFull = "too-full", Warning, Both;
     /// The filter has far more bits than its keys need.
     TooLarge = "too-large", Warning, Well;
     /// The filter was sized for zero keys, as bulk loaders do, and lets nearly every key pass.
-    TooSmall = "too-small", Warning, Well;
+    TooSmall = "too-small", Warning, Both;
     /// The filter was sized for a rate other than the recorded one, and meets the rate it was sized for.
     OtherRate = "other-rate", Note, Well;
 

@@ -44,7 +44,7 @@ pub struct RebuildOptions {
     pub output: Output,
     /// Only report what would be done.
     pub dry_run: bool,
-    /// Rebuild only filters that are missing, damaged or incomplete.
+    /// Rebuild only filters that are missing, damaged, incomplete, or too full for their rate.
     pub damaged: bool,
     /// Rebuild even where keys may be missing from the index or the table.
     pub force: bool,

@@ -35,6 +35,8 @@ pub struct VerifyOptions {
     pub read: ReadOptions,
     /// Absent keys to measure the rate with.
     pub absent: u64,
+    /// The rate that filters of sstables should keep; `None` for the recorded one.
+    pub fpr: Option<f64>,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<PrefixExtractor>,
     /// In data directories, also look into snapshots and backups.
@@ -49,6 +51,7 @@ impl Default for VerifyOptions {
         VerifyOptions {
             read: ReadOptions::default(),
             absent: 100_000,
+            fpr: None,
             prefix_extractor: None,
             snapshots: false,
             last_database: LastDatabase::default(),

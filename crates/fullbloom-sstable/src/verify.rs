@@ -9,7 +9,7 @@ use crate::expected::{IndexShort, index_short};
 use crate::family;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Ends, Keys};
-use crate::report::Statistics;
+use crate::report::{FilterFacts, Recorded, Statistics};
 use crate::sstable::{FILTER, Scylla, Sstable};
 use crate::{ComponentError, replace};
 use fullbloom::any::{AnyFilter, Builder};
@@ -51,6 +51,10 @@ pub struct Verification {
     pub reads_as: Vec<Name>,
     /// The absent keys looked up, and how many were reported present.
     pub absent: Option<Absent>,
+    /// The numbers of the filter, where it can be read.
+    pub filter: Option<FilterFacts>,
+    /// The rate that `Statistics.db` records.
+    pub recorded_fpr: Option<f64>,
     /// Whether a filter of the same geometry made from these keys has the same bytes; `None` if there is no
     /// filter, or not all keys are known.
     pub rebuilt_identical: Option<bool>,
@@ -118,6 +122,8 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
         examples: Vec::new(),
         reads_as: Vec::new(),
         absent: None,
+        filter: None,
+        recorded_fpr: None,
         rebuilt_identical: None,
         index_short: None,
         digests: digests::mismatches(sstable, Which::All),
@@ -133,6 +139,9 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     if let Some(problem) = file.as_mut().and_then(|file| file.problem.take()) {
         result.problem = Some(problem);
     }
+    result.filter = file.as_ref().map(|file| FilterFacts::of(&file.filter));
+    let statistics = Statistics::read(sstable);
+    result.recorded_fpr = statistics.recorded.as_ref().ok().and_then(Recorded::fpr);
     let keys = Keys::open(sstable).map_err(|e| result.keys_error = Some(e)).ok();
     // Read as Cassandra reads it: by the version. A file that cannot be of that family is not queried.
     let filter = file.as_ref().and_then(|file| file.view_as(sstable.dialect));
@@ -140,9 +149,8 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     if let Some(keys) = &keys {
         let (rebuilt, ends) = ask_all(keys, filter.as_ref(), options, &mut absent, &mut result);
         if result.keys_error.is_none() {
-            let partitions = Statistics::read(sstable).partitions;
             let filter = file.as_ref().map(|file| &file.filter);
-            result.index_short = index_short(sstable, result.keys, &ends, partitions, filter);
+            result.index_short = index_short(sstable, result.keys, &ends, statistics.partitions, filter);
         }
         if let (Some(file), None) = (&file, &result.keys_error) {
             result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(&rebuilt));

@@ -20,7 +20,8 @@ use std::path::PathBuf;
 /// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
 /// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
 /// be read, the others are still shown. Exit status: 0 if all is well, 1 if a problem was found, such
-/// as a damaged sstable or table, 2 if a path could not be opened or is not a valid filter file.
+/// as a damaged sstable or table, or a filter that lets more keys pass than it should, 2 if a path could not
+/// be opened or is not a valid filter file. Filters that are only larger than needed are well.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +47,7 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
-    /// The rate that the filters of sstables should keep, if it is not the recorded one: 0.02, 2%
+    /// Judge the filters of sstables against this rate instead of the recorded one: 0.02, 2%
     #[arg(long, value_name = "P", value_parser = crate::numbers::rate)]
     fpr: Option<f64>,
 

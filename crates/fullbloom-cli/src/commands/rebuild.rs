@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Rebuild only filters that are missing, damaged or incomplete
+    /// Rebuild only filters that are missing, damaged, incomplete, or too full for their rate
     #[arg(long)]
     damaged: bool,
 

@@ -25,9 +25,9 @@ use std::path::{Path, PathBuf};
 /// all below a directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and
 /// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
 /// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
-/// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, or
-/// a filter differs from the one its keys give, 2 if a file could not be opened or is
-/// not a valid filter file.
+/// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, a
+/// filter differs from the one its keys give, or lets more keys pass than the rate it was made for, 2 if a
+/// file could not be opened or is not a valid filter file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,6 +48,10 @@ pub struct Args {
     /// Number of made-up absent keys for measuring the rate
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
     absent: u64,
+
+    /// Judge the filters of sstables against this rate instead of the recorded one: 0.02, 2%
+    #[arg(long, value_name = "P", value_parser = numbers::rate)]
+    fpr: Option<f64>,
 
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
@@ -164,7 +168,7 @@ fn look(
     }
     let (absent, prefix_extractor, snapshots) = (args.absent, args.prefix_extractor, args.snapshots);
     let (read, last_database) = (read.clone(), last_database.clone());
-    let options = VerifyOptions { read, absent, prefix_extractor, snapshots, last_database };
+    let options = VerifyOptions { read, absent, fpr: args.fpr, prefix_extractor, snapshots, last_database };
     Ok(verify(place, &options, printer)?)
 }
 

@@ -3,6 +3,7 @@
 use crate::common::{self, command, finish, run};
 use crate::support::{Table, VERSIONS, filter, index, keys};
 use fullbloom::dialect::Name;
+use fullbloom_testkit::vectors;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,10 +107,85 @@ fn everything_that_is_wrong_is_flagged_and_stops_nothing_else() {
 #[test]
 fn what_only_costs_memory_or_reads_does_not_set_the_exit_code() {
     let table = Table::new();
-    table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, 300, 0.01, &keys(1000)));
+    table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, 20_000, 0.01, &keys(1000)));
     table.put("nb", 1, "Index.db", &index("nb", &keys(1000)));
     let text = run(&["inspect", &arg(&table.directory)], b"").exits(0);
-    assert!(text.text().contains("too full"), "{text:?}");
+    assert!(text.text().contains("far larger than needed"), "{text:?}");
+    run(&["verify", &arg(&table.directory)], b"").exits(0);
+}
+
+#[test]
+fn a_filter_that_lets_too_many_keys_pass_is_not_well_for_any_command() {
+    let table = Table::new();
+    let path = arg(table.path("nb", 1, "Filter.db"));
+    // Sized for no keys, as bulk loaders do; and for a third of the keys.
+    for (sized, code) in [(0, "too-small"), (300, "too-full")] {
+        table.add("nb", 1, &keys(1000), 0.01);
+        table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, sized, 0.01, &keys(1000)));
+        for command in ["inspect", "verify"] {
+            let found = run(&[command, "--json", &path], b"").exits(1);
+            assert_eq!(found.codes("Filter.db"), [code], "{command}");
+            assert_eq!(found.json()["problems"][0]["severity"], "warning");
+            run(&[command, &path], b"").exits(1);
+        }
+        let rebuilt = run(&["rebuild", "--damaged", "--no-backup", &path, "--json"], b"").exits(0);
+        assert_eq!(
+            (rebuilt.codes("Filter.db"), &rebuilt.json()["summary"]["filters"]),
+            (vec![code.into()], &1.into())
+        );
+        for command in ["inspect", "verify"] {
+            run(&[command, &path], b"").exits(0);
+        }
+    }
+    // A rebuild at the same size would change nothing.
+    table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, 0, 0.01, &keys(1000)));
+    run(&["rebuild", "--damaged", "--same-size", &path], b"").exits(1);
+    // The requested rate counts, if there is one.
+    table.add("nb", 1, &keys(1000), 0.01);
+    run(&["verify", "--fpr", "0.1%", &path], b"").exits(1);
+    run(&["verify", "--fpr", "2%", &path], b"").exits(0);
+}
+
+#[test]
+fn the_measured_rate_counts_where_the_bits_look_right() {
+    // Fewer bits than a sound filter has, but all at one end of the array: keys whose probes stay close
+    // together pass more often than the number of bits suggests.
+    let table = Table::new();
+    table.add("nb", 1, &keys(4000), 0.01);
+    let mut bytes = filter(Name::Cassandra, 4000, 0.01, &keys(4000));
+    let end = 8 + (bytes.len() - 8) * 41 / 100;
+    bytes[8..end].fill(0xff);
+    bytes[end..].fill(0);
+    table.put("nb", 1, "Filter.db", &bytes);
+    let found = run(&["verify", "--json", &arg(table.path("nb", 1, "Filter.db"))], b"").exits(1);
+    assert!(found.codes("Filter.db").contains(&"too-full".to_owned()), "{found:?}");
+    assert!(found.text().contains("the measured rate is"), "{found:?}");
+}
+
+#[test]
+fn sound_filters_that_may_not_be_replaced_do_not_stop_a_repair() {
+    let table = Table::new();
+    for generation in [1, 2] {
+        table.add("nb", generation, &keys(1000), 0.01);
+    }
+    let (sound, broken) = (table.path("nb", 1, "Filter.db"), table.path("nb", 2, "Filter.db"));
+    let mut permissions = fs::metadata(&sound).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&sound, permissions).unwrap();
+    let bytes = fs::read(&broken).unwrap();
+    fs::write(&broken, &bytes[..100]).unwrap();
+    let out = run(&["rebuild", "--damaged", &arg(table.root.path())], b"").exits(0);
+    assert_eq!(out.err, "");
+    assert_eq!(fs::read(&broken).unwrap(), bytes);
+
+    let dir = common::Dir::new();
+    let from = vectors::root().join("databases/rocksdb/000023.sst");
+    let copy = dir.file("000023.sst", fs::read(from).unwrap());
+    let mut permissions = fs::metadata(&copy).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&copy, permissions).unwrap();
+    let out = run(&["rebuild", "--damaged", &dir.arg("")], b"").exits(1);
+    assert!(out.text().contains("nothing to rebuild") && out.err.is_empty(), "{out:?}");
 }
 
 #[test]

@@ -36,8 +36,9 @@ pub use record::{FilterRecord, bits_per_estimated_key};
 pub(crate) use verify::verify;
 pub use verify::{VerifiedFilter, verify_keys};
 
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::report::Found;
+use crate::text;
 
 /// Reports what is in the bytes of a filter file; a name of an sstable's `Filter.db` says its dialect.
 pub fn inspect_bytes(
@@ -55,5 +56,20 @@ pub(crate) fn inspect_opened(file: &FilterFile, opened: &Opened) -> Found<Filter
     found.record.native = opened.native.clone();
     found.record.recognised = Some(file.recognised().to_owned());
     found.problems.splice(0..0, opened.problems.iter().cloned());
+    found.problems.extend(saturated(file, opened));
     found
+}
+
+/// A filter that lets practically every key pass is of no use, whatever it was made for.
+pub(crate) const SATURATED: f64 = 0.99;
+
+/// The problem of such a filter, unless it is known already that it has more keys than it was made for.
+fn saturated(file: &FilterFile, opened: &Opened) -> Option<Problem> {
+    let fpr = opened.filter.expected_fpr();
+    let is_known = opened.problems.iter().any(|problem| problem.code == Code::Overfull);
+    (fpr >= SATURATED && !is_known).then(|| {
+        let why = format!("too full: the expected rate is {}, so it tells nothing", text::rate(fpr));
+        let hint = Code::Overfull.next_step().unwrap_or_default();
+        Problem::at(file.path(), Code::TooFull, why).hint(hint)
+    })
 }

@@ -1,7 +1,7 @@
 //! `inspect` of one sstable, or of a data directory.
 
 use super::damage::FilterState;
-use super::judge::{Promise, judge, schema_fpr};
+use super::judge::{Promise, judge};
 use super::opening;
 use super::totals::totals;
 use super::{SstableName, each_sstable, problems};
@@ -129,12 +129,11 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>, strips: bool) -> F
     let mut name = SstableName::of(sstable);
     name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
-    let schema = if sstable.is_in_memory() { None } else { schema_fpr(&sstable.directory) };
-    let promise = Promise { wanted, schema, recorded: seen.recorded.fpr() };
+    let promise = Promise::of(sstable, wanted, seen.recorded.fpr());
     // The size of a filter cannot be judged by a part of its keys.
     let is_short = seen.flags.iter().any(|flag| matches!(flag, Flag::IndexShort(_)));
     if let (Some(filter), Some(keys), false) = (filter, seen.keys, is_short) {
-        problems.extend(judge(sstable, filter, keys, &promise));
+        problems.extend(judge(sstable, filter, keys, &promise, None));
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
     // A filter that was copied out of its directory is not a damaged sstable.

@@ -9,6 +9,7 @@ use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::FilterFacts;
 use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::verify::Absent;
 use std::fs;
 use std::path::Path;
 
@@ -24,14 +25,20 @@ const TOO_LARGE_BYTES: u64 = 1024;
 /// What the filter of an sstable should do.
 pub(super) struct Promise {
     /// The rate that the caller wants.
-    pub(super) wanted: Option<f64>,
+    wanted: Option<f64>,
     /// The table's rate in the `schema.cql` of a snapshot.
-    pub(super) schema: Option<f64>,
+    schema: Option<f64>,
     /// The rate that `Statistics.db` records.
-    pub(super) recorded: Option<f64>,
+    recorded: Option<f64>,
 }
 
 impl Promise {
+    /// What is known about the rate of an sstable's filter.
+    pub(super) fn of(sstable: &Sstable, wanted: Option<f64>, recorded: Option<f64>) -> Promise {
+        let schema = if sstable.is_in_memory() { None } else { schema_fpr(&sstable.directory) };
+        Promise { wanted, schema, recorded }
+    }
+
     /// The rate to keep, if one is given.
     fn fpr(&self) -> Option<f64> {
         self.wanted.or(self.schema).or(self.recorded).filter(|fpr| *fpr > 0.0 && *fpr < 1.0)
@@ -56,7 +63,7 @@ impl Promise {
 const MAX_SCHEMA: u64 = 1 << 20;
 
 /// The rate in the `schema.cql` that a snapshot has beside its sstables.
-pub(super) fn schema_fpr(directory: &Path) -> Option<f64> {
+fn schema_fpr(directory: &Path) -> Option<f64> {
     let path = directory.join("schema.cql");
     if !fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_SCHEMA) {
         return None;
@@ -78,8 +85,22 @@ fn sized_for(filter: &FilterFacts, keys: u64) -> Option<f64> {
     exact.then(|| RATES[bits_per_key as usize].get(filter.probes as usize).copied()).flatten()
 }
 
-/// The problems of a filter that holds `keys` keys.
-pub(super) fn judge(sstable: &Sstable, filter: &FilterFacts, keys: u64, promise: &Promise) -> Vec<Problem> {
+/// Whether the measured rate is worse than this one by more than chance: four standard deviations.
+fn is_measured_worse(measured: Option<Absent>, fpr: f64) -> Option<f64> {
+    let Absent { asked, false_positives, .. } = measured.filter(|measured| measured.asked > 0)?;
+    let (asked, rate) = (asked as f64, false_positives as f64 / asked as f64);
+    let deviation = (fpr * (1.0 - fpr) / asked).sqrt();
+    (rate > fpr * TOO_FULL && rate > fpr + 4.0 * deviation).then_some(rate)
+}
+
+/// The problems of a filter that holds `keys` keys, by its set bits and by lookups of absent keys.
+pub(super) fn judge(
+    sstable: &Sstable,
+    filter: &FilterFacts,
+    keys: u64,
+    promise: &Promise,
+    measured: Option<Absent>,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut add = |code, message: String| {
         let problem = Problem::at(&sstable.path(FILTER), code, message);
@@ -115,6 +136,8 @@ pub(super) fn judge(sstable: &Sstable, filter: &FilterFacts, keys: u64, promise:
             ),
             _ => add(Code::TooFull, format!("too full: {expected}")),
         }
+    } else if let Some(rate) = is_measured_worse(measured, fpr) {
+        add(Code::TooFull, format!("too many absent keys pass: the measured rate is {rate:.3}, {promised}"));
     }
     if let Some(needed) = needed
         && filter.bits >= needed.saturating_mul(TOO_LARGE)

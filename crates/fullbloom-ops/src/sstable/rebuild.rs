@@ -86,26 +86,22 @@ pub(crate) fn rebuild(
     waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltSstable>>, Problem> {
     let path = sstable.path(FILTER);
+    let damage = || damage_of(sstable, options);
+    // A sound filter is not claimed: its directory may be one that cannot be written to.
+    if options.damaged && damage().is_none() {
+        return Ok(None);
+    }
     let claimed = match options.dry_run {
         true => None,
         false => Some(claim(sstable, options, waiting)?),
     };
-    let mut reasons = None;
-    if options.damaged {
-        let quick = verify::Options { absent_keys: 0, examples: 0 };
-        let found = verify::verify(sstable, quick);
-        if found.is_well() {
-            return Ok(None);
-        }
-        reasons = Some(problems_of(sstable, &found));
-    }
-    let rate = match options.size {
-        Size::Recorded => Rate::Recorded,
-        Size::Fpr(fpr) => Rate::Fpr(fpr),
-        Size::BitsPerKey(bits) => Rate::BitsPerKey(bits),
-        Size::AsBefore => Rate::Geometry,
+    // Another process may have repaired it in the meantime.
+    let reasons = match options.damaged.then(damage) {
+        Some(None) => return Ok(None),
+        Some(reasons) => reasons,
+        None => None,
     };
-    let proposal = propose(sstable, rate).map_err(|e| refused(sstable, &e))?;
+    let proposal = propose(sstable, rate(options)).map_err(|e| refused(sstable, &e))?;
     if proposal.out_of_order > 0 && !options.force {
         let why = format!(
             "{} entries of the index are not in order: keys may be missing from it",
@@ -138,6 +134,31 @@ pub(crate) fn rebuild(
     let destination = rebuild::destination(&path, &options.output);
     let record = record(&proposal, before, unchanged, destination, written.as_ref());
     Ok(Some(Found { record, problems }))
+}
+
+fn rate(options: &RebuildOptions) -> Rate {
+    match options.size {
+        Size::Recorded => Rate::Recorded,
+        Size::Fpr(fpr) => Rate::Fpr(fpr),
+        Size::BitsPerKey(bits) => Rate::BitsPerKey(bits),
+        Size::AsBefore => Rate::Geometry,
+    }
+}
+
+/// Why the filter must be rebuilt; `None` if it is well, or is only too full and a new one would be, too.
+fn damage_of(sstable: &Sstable, options: &RebuildOptions) -> Option<Vec<Problem>> {
+    let found = verify::verify(sstable, verify::Options { absent_keys: 0, examples: 0 });
+    let wanted = match options.size {
+        Size::Fpr(fpr) => Some(fpr),
+        _ => None,
+    };
+    let problems = problems_of(sstable, &found, wanted);
+    let is_too_full = problems.iter().any(|problem| matches!(problem.code, Code::TooFull | Code::TooSmall));
+    let would_help = || {
+        let new = propose(sstable, rate(options)).ok()?;
+        Some(new.after.expected_fpr < found.filter?.expected_fpr)
+    };
+    (!found.is_well() || is_too_full && would_help() == Some(true)).then_some(problems)
 }
 
 /// Claims the filter, before the sstable is read.

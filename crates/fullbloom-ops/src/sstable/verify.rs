@@ -1,8 +1,9 @@
 //! `verify` of one sstable, or of a data directory.
 
+use super::judge::{Promise, judge};
 use super::{SstableName, each_sstable, problems, rebuild_hint};
 use crate::problem::{Code, Problem};
-use crate::report::{Found, Report, Watch};
+use crate::report::{Found, Report, Status, Watch};
 use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use crate::{serialise, text};
 use fullbloom::dialect::Name;
@@ -48,8 +49,8 @@ impl Deref for VerifiedSstable {
 }
 
 /// Looks up every key of one sstable. Never fails: what could not be done is a problem.
-fn verify(sstable: &Sstable, absent: u64) -> Found<VerifiedSstable> {
-    let options = sstable_verify::Options { absent_keys: absent, ..sstable_verify::Options::default() };
+fn verify(sstable: &Sstable, wish: &VerifyOptions) -> Found<VerifiedSstable> {
+    let options = sstable_verify::Options { absent_keys: wish.absent, ..sstable_verify::Options::default() };
     let found = sstable_verify::verify(sstable, options);
     let examples: Vec<String> = found.examples.iter().map(|key| text::hex(key)).collect();
     let record = VerifiedSstable {
@@ -64,11 +65,11 @@ fn verify(sstable: &Sstable, absent: u64) -> Found<VerifiedSstable> {
         missing_keys: examples,
         reads_as: found.reads_as.clone(),
     };
-    Found { record, problems: problems_of(sstable, &found) }
+    Found { record, problems: problems_of(sstable, &found, wish.fpr) }
 }
 
-/// What is wrong, as problems.
-pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Problem> {
+/// What is wrong, as problems. The filter should keep the rate `wanted`, or else the recorded one.
+pub(super) fn problems_of(sstable: &Sstable, found: &Verification, wanted: Option<f64>) -> Vec<Problem> {
     let mut all: Vec<Problem> = Vec::new();
     all.extend(found.problem.iter().map(|problem| problems::of_filter(sstable, problem)));
     // Without a filter there is nothing to look up in.
@@ -110,7 +111,20 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Proble
         let why = "the filter's bytes differ from a filter rebuilt from its keys".to_owned();
         add(Code::BytesDiffer, why);
     }
+    all.extend(rate_not_kept(sstable, found, wanted));
     all
+}
+
+/// That the filter lets more keys pass than it should. One that is larger than it must be does its work.
+fn rate_not_kept(sstable: &Sstable, found: &Verification, wanted: Option<f64>) -> Vec<Problem> {
+    // The size of a filter cannot be judged by a part of its keys.
+    let (Some(filter), None, None) = (&found.filter, &found.keys_error, &found.index_short) else {
+        return Vec::new();
+    };
+    let promise = Promise::of(sstable, wanted, found.recorded_fpr);
+    let mut problems = judge(sstable, filter, found.keys, &promise, found.absent);
+    problems.retain(|problem| problem.code.ends_verify() != Status::Well);
+    problems
 }
 
 /// Looks up every key of every sstable of a directory, several at once; or of the one that a file belongs to.
@@ -119,6 +133,6 @@ pub(crate) fn verify_all(
     options: &VerifyOptions,
     watch: &mut dyn Watch<Verified>,
 ) -> Result<Report<Verified, VerifySummary>, Problem> {
-    let one = |sstable: &Sstable| verify(sstable, options.absent).map(Verified::Sstable);
+    let one = |sstable: &Sstable| verify(sstable, options).map(Verified::Sstable);
     each_sstable(path, options.snapshots, one, watch, VerifySummary::report)
 }

@@ -2,7 +2,7 @@
 
 use super::engines::{self, EngineUse};
 use super::problem;
-use crate::filter::along;
+use crate::filter::{SATURATED, along};
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::{serialise, text};
@@ -176,6 +176,9 @@ fn judge(path: &Path, found: &Inspection, format_version: u32, used_by: &[Engine
     if let Some((code, why)) = engines::ignored(used_by, format_version) {
         add(code, why);
     }
+    if found.dialect.is_some() && found.keys > 0 && found.expected_fpr >= SATURATED {
+        add(Code::TooFull, too_full("expected", found.expected_fpr));
+    }
     // Ribbon stores equations, not bits of keys.
     if found.set_bits == 0 && found.bits > 0 && found.keys > 0 && found.dialect != Some(Name::RocksDbRibbon) {
         let keys = text::counted(found.keys, "key");
@@ -188,6 +191,11 @@ fn judge(path: &Path, found: &Inspection, format_version: u32, used_by: &[Engine
         );
     }
     problems
+}
+
+/// A filter whose rate is so bad tells nothing.
+pub(super) fn too_full(how: &str, fpr: f64) -> String {
+    format!("too full: the {how} rate is {}, so it tells nothing", text::rate(fpr))
 }
 
 /// How format_version 5 would use the same bits.

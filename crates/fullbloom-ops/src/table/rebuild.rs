@@ -83,6 +83,11 @@ pub(crate) fn rebuild(
     options: &RebuildOptions,
     waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltTable>>, Problem> {
+    // A sound filter is not claimed: its directory may be one that cannot be written to. It is looked at
+    // again below, because another process may repair it until then.
+    if options.damaged && is_sound(path, options) {
+        return Ok(None);
+    }
     let replacement = rebuild::claim(path, options, waiting)?;
     let table = &table::open(path, options.prefix_extractor)?;
     let old = table.inspect();
@@ -129,6 +134,12 @@ pub(crate) fn rebuild(
     let mut record = record(path, old.ok().as_ref(), &new, destination, written.as_ref());
     record.unchanged = unchanged;
     Ok(Some(Found { record, problems }))
+}
+
+/// Whether the table can be read, and its filter is the one that its keys give.
+fn is_sound(path: &Path, options: &RebuildOptions) -> bool {
+    let table = table::open(path, options.prefix_extractor);
+    table.is_ok_and(|table| table.inspect().is_ok() && table.verify(0).is_ok_and(|found| found.is_sound()))
 }
 
 fn record(

@@ -1,7 +1,8 @@
 //! What `verify` reports about a table.
 
-use super::inspect::NO_FILTER;
+use super::inspect::{NO_FILTER, too_full};
 use super::{problem, short};
+use crate::filter::SATURATED;
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::text;
@@ -112,5 +113,12 @@ pub(super) fn problems(path: &Path, table: &Table<impl Source>, found: &Verifica
             "the filter's bytes differ from a filter rebuilt from its keys: damaged, or made from other keys";
         problems.push(Problem::at(path, Code::BytesDiffer, why).hint(&rebuild));
     }
+    let measured = found.measured_fpr().filter(|_| found.absent_asked >= FEWEST_ASKED && found.keys > 0);
+    if let Some(fpr) = measured.filter(|fpr| *fpr >= SATURATED && table.metaindex().filter.is_some()) {
+        problems.push(Problem::at(path, Code::TooFull, too_full("measured", fpr)));
+    }
     problems
 }
+
+/// Fewer absent keys than this say nothing about the rate.
+const FEWEST_ASKED: u64 = 100;
