@@ -1,20 +1,14 @@
-//! What to do next about a problem that has no hint of its own.
+//! What to do next about a problem, unless more is known about it: the hint that it begins with.
 
-use crate::problem::{Code, Problem};
-
-impl Problem {
-    /// What to do about it: its hint, or else what helps against all problems with this code. `None` for
-    /// notes that need nothing to be done.
-    pub fn next_step(&self) -> Option<&str> {
-        self.hint.as_deref().or_else(|| self.code.next_step())
-    }
-}
+use crate::problem::Code;
 
 impl Code {
-    /// What helps against problems with this code.
-    pub fn next_step(self) -> Option<&'static str> {
+    /// What helps against problems with this code and message.
+    pub(crate) fn next_step(self, message: &str) -> Option<&'static str> {
         Some(match self {
-            Code::Unreadable | Code::FilterUnreadable => "run the command as the user that owns the files",
+            Code::Unreadable | Code::FilterUnreadable if message.contains("ermission denied") => {
+                "run the command as the user that owns the files"
+            }
             Code::UnknownDialect | Code::NotAFilter => "give the dialect, or restore the file from a backup",
             Code::SecretMissing => "give the secret that the filter was built with",
             Code::FilterMissing
@@ -28,7 +22,7 @@ impl Code {
             Code::Doubtful => "build the filter again from its keys",
             Code::Overfull | Code::Weak => "build a larger filter from its keys",
             Code::TooFull | Code::TooLarge => "rebuild it at the rate of the table",
-            Code::KeysUnreadable | Code::IndexOutOfOrder => {
+            Code::KeysUnreadable | Code::IndexOutOfOrder | Code::ComponentLost => {
                 "restore the sstable from a snapshot, or let another replica repair the table"
             }
             Code::StatisticsUnreadable

@@ -209,6 +209,24 @@ pub enum KeyText {
 }
 
 impl KeyText {
+    /// How the keys of an sstable are written.
+    pub(crate) fn of_sstable(sstable: &Sstable) -> KeyText {
+        match recorded_key_type(sstable) {
+            RecordedKeyType::Known(schema) => KeyText::Columns(schema),
+            RecordedKeyType::Unsupported(_) | RecordedKeyType::Unknown => KeyText::Bytes,
+        }
+    }
+
+    /// The text of a key for people; hex after `0x` for one that is not text.
+    pub fn shown(&self, key: &[u8]) -> String {
+        let mut text = Vec::new();
+        self.write(key, &mut text);
+        match String::from_utf8(text) {
+            Ok(text) if !text.contains(char::is_control) => text,
+            _ => format!("0x{}", text::hex(key)),
+        }
+    }
+
     /// Appends the text of a key. One that is not of its type is written in hex after `0x`.
     pub fn write(&self, key: &[u8], out: &mut Vec<u8>) {
         let text = match self {

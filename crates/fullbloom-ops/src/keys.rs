@@ -6,7 +6,7 @@ use crate::problem::{Code, Problem};
 use crate::report::Status;
 use crate::{database, sstable, table, text};
 use fullbloom_sstable::sstable::FILTER;
-use fullbloom_sstable::{Keys, Sstable, partition_key_type};
+use fullbloom_sstable::{Keys, Sstable};
 use fullbloom_table::PrefixExtractor;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -90,7 +90,7 @@ pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Res
 }
 
 fn of_sstable(sstable: &Sstable, found: &mut KeysFound, each: &mut EachKey<'_>) -> ControlFlow<()> {
-    let written = partition_key_type(sstable).map_or(KeyText::Bytes, KeyText::Columns);
+    let written = KeyText::of_sstable(sstable);
     let mut flow = ControlFlow::Continue(());
     let visited = Keys::open(sstable).and_then(|keys| {
         keys.visit(|batch| {

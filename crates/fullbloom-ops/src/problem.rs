@@ -179,7 +179,9 @@ codes! {
     TocMissing = "toc-missing", Error, Both;
     /// `TOC.txt` cannot be read.
     TocUnreadable = "toc-unreadable", Warning, Well;
-    /// `TOC.txt` lists components that are not there.
+    /// `TOC.txt` lists the index or `Statistics.db`, and it is not there.
+    ComponentLost = "component-lost", Error, Both;
+    /// `TOC.txt` lists other components that are not there.
     ComponentsMissing = "components-missing", Note, Well;
     /// `TOC.txt` does not list the filter: a starting Cassandra node loads it, tools and ScyllaDB do not.
     NotListed = "not-listed", Warning, Well;
@@ -312,7 +314,7 @@ pub struct Problem {
     pub severity: Severity,
     /// What is wrong, for people, without the place.
     pub message: String,
-    /// What to do about it, where we know.
+    /// What to do about it, where we know. Every output has the same.
     pub hint: Option<String>,
     /// What the caller must give to go on. Programs name their own option for it.
     #[serde(skip)]
@@ -380,7 +382,8 @@ impl Problem {
             Some(rest) => rest.to_owned(),
             None => message,
         };
-        Problem { place, code, severity: code.severity(), message, hint: None, need: None }
+        let hint = code.next_step(&message).map(str::to_owned);
+        Problem { place, code, severity: code.severity(), message, hint, need: None }
     }
 
     /// A problem of a file.

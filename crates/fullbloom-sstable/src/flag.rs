@@ -1,9 +1,10 @@
 //! What is wrong with an sstable, as far as its files show it. The severity is decided in `fullbloom-ops`.
 
+use crate::ComponentError;
 use crate::digests::DigestMismatch;
 use crate::expected::IndexShort;
 use crate::filter_db::FilterProblem;
-use crate::{ComponentError, sstable::FILTER};
+use crate::sstable::{FILTER, STATISTICS};
 use fullbloom::FileError;
 use fullbloom::dialect::Name;
 use std::fmt;
@@ -53,6 +54,8 @@ pub enum Flag {
     TocMissing,
     /// `TOC.txt` cannot be read.
     Toc(String),
+    /// `TOC.txt` lists this component, which has the keys or the rate, and it is missing.
+    ComponentLost(&'static str),
     /// `TOC.txt` lists other components that are missing.
     ComponentsMissing(Vec<String>),
     /// The filter exists, but `TOC.txt` does not list it. A starting Cassandra node loads it all the same;
@@ -94,6 +97,12 @@ impl fmt::Display for Flag {
             Flag::Statistics(e) => write!(f, "the recorded rate cannot be read: {e}"),
             Flag::TocMissing => f.write_str("there is no TOC.txt: ScyllaDB does not start on this sstable"),
             Flag::Toc(e) => f.write_str(e),
+            Flag::ComponentLost(STATISTICS) => {
+                write!(f, "{STATISTICS} is missing, though TOC.txt lists it: rate and key type are unknown")
+            }
+            Flag::ComponentLost(name) => {
+                write!(f, "{name} is missing, though TOC.txt lists it: the keys cannot be read")
+            }
             Flag::ComponentsMissing(names) => {
                 write!(f, "TOC.txt lists missing components: {}", names.join(", "))
             }

@@ -7,7 +7,7 @@ use crate::family;
 use crate::filter_db::FilterFile;
 use crate::flag::Flag;
 use crate::keys::{Ends, Keys, Scan};
-use crate::sstable::{COMPRESSION_INFO, FILTER, STATISTICS, Scylla, Sstable, Toc};
+use crate::sstable::{COMPRESSION_INFO, FILTER, INDEX, PARTITIONS, STATISTICS, Scylla, Sstable, Toc};
 use crate::statistics::{self, Validation};
 use crate::tokens::TokenRange;
 use crate::version::Version;
@@ -21,6 +21,15 @@ use std::ops::ControlFlow;
 /// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100
 /// are missing; one damaged page of a filter of a megabyte loses about one key in fifty.
 const SAMPLE: u64 = 512;
+
+/// Components without which neither the keys nor the rate of an sstable are known.
+const NEEDED: [&str; 3] = [INDEX, PARTITIONS, STATISTICS];
+
+/// Those of them that `TOC.txt` lists and that are not there.
+pub(crate) fn lost(sstable: &Sstable) -> impl Iterator<Item = &'static str> + '_ {
+    let is_lost = |name: &&str| sstable.lists(name) == Some(true) && !sstable.has(name);
+    NEEDED.into_iter().filter(is_lost)
+}
 
 /// The inspection of one sstable.
 #[derive(Debug)]
@@ -36,6 +45,8 @@ pub struct Inspection {
     pub recorded: Recorded,
     /// The tokens it covers, where the partitioner is Murmur3Partitioner.
     pub tokens: Option<TokenRange>,
+    /// How many keys were looked up in the filter; `None` where it or the keys cannot be read.
+    pub sampled: Option<u64>,
     /// What is wrong.
     pub flags: Vec<Flag>,
 }
@@ -126,7 +137,9 @@ pub fn inspect_with(sstable: &Sstable, look: impl FnOnce(&AnyFilter)) -> Inspect
         flags.push(Flag::DigestMissing);
     }
     flags.extend(digests::mismatches(sstable, Which::AtLoading).into_iter().map(Flag::Digest));
-    let missing: Vec<String> = sstable.missing().filter(|name| *name != FILTER).map(str::to_owned).collect();
+    flags.extend(lost(sstable).map(Flag::ComponentLost));
+    let of_no_own = |name: &&str| *name != FILTER && !NEEDED.contains(name);
+    let missing: Vec<String> = sstable.missing().filter(of_no_own).map(str::to_owned).collect();
     if !missing.is_empty() {
         flags.push(Flag::ComponentsMissing(missing));
     }
@@ -156,7 +169,8 @@ pub fn inspect_with(sstable: &Sstable, look: impl FnOnce(&AnyFilter)) -> Inspect
         look(view);
     }
     let counted = scan(sstable, file.as_ref(), &mut flags);
-    let (keys, ends) = counted.map_or_else(Default::default, |(keys, ends)| (Some(keys), ends));
+    let (keys, ends, asked) =
+        counted.map_or_else(Default::default, |(keys, ends, asked)| (Some(keys), ends, Some(asked)));
     if let Some(keys) = keys {
         flags.extend(index_short(sstable, keys, &ends, statistics.partitions, view).map(Flag::IndexShort));
     }
@@ -164,7 +178,8 @@ pub fn inspect_with(sstable: &Sstable, look: impl FnOnce(&AnyFilter)) -> Inspect
         Recorded::Found(validation) => TokenRange::of(&validation.partitioner, &ends),
         _ => None,
     };
-    Inspection { keys, filter, filter_bytes, recorded, tokens, flags }
+    let sampled = asked.filter(|_| filter.is_some());
+    Inspection { keys, filter, filter_bytes, recorded, tokens, sampled, flags }
 }
 
 impl FilterFacts {
@@ -228,11 +243,15 @@ fn is_not_found(e: &FileError) -> bool {
 }
 
 /// Counts the keys, and looks the first of them up in the filter. Returns their number, the first and the
-/// last.
-fn scan(sstable: &Sstable, file: Option<&FilterFile>, flags: &mut Vec<Flag>) -> Option<(u64, Ends)> {
+/// last, and how many were looked up.
+fn scan(sstable: &Sstable, file: Option<&FilterFile>, flags: &mut Vec<Flag>) -> Option<(u64, Ends, u64)> {
     let counted = count(sstable, file.map(|file| &file.filter));
     let (keys, Counted { total, scan, ends, asked, missing }) = match counted {
         Ok((keys, counted)) => (keys, counted),
+        // A flag of its own says that the component is lost.
+        Err(ComponentError::Missing { component }) if lost(sstable).any(|name| name == component) => {
+            return None;
+        }
         Err(e) => {
             flags.push(Flag::Keys(e));
             return None;
@@ -252,7 +271,7 @@ fn scan(sstable: &Sstable, file: Option<&FilterFile>, flags: &mut Vec<Flag>) -> 
             Err(e) => flags.push(Flag::Keys(e)),
         }
     }
-    Some((total, ends))
+    Some((total, ends, asked))
 }
 
 struct Counted {

@@ -225,8 +225,8 @@ impl Sstable {
 
     /// The order in which sstables are listed: by table, then generation.
     pub fn listed_before(&self, other: &Sstable) -> Ordering {
-        fn table(s: &Sstable) -> (&Option<String>, &Option<String>, &Path) {
-            (&s.keyspace, &s.table, &s.directory)
+        fn table(s: &Sstable) -> (&Option<String>, &Option<String>, &Option<String>, &Path) {
+            (&s.keyspace, &s.table, &s.table_id, &s.directory)
         }
         // Numbers first, by value; text ids sort by time.
         fn generation(s: &Sstable) -> (bool, u64, &str) {

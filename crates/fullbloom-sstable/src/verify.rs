@@ -9,7 +9,7 @@ use crate::expected::{IndexShort, index_short};
 use crate::family;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Ends, Keys};
-use crate::report::{FilterFacts, Recorded, Statistics};
+use crate::report::{self, FilterFacts, Recorded, Statistics};
 use crate::sstable::{FILTER, Scylla, Sstable};
 use crate::{ComponentError, replace};
 use fullbloom::any::{AnyFilter, Builder};
@@ -70,6 +70,8 @@ pub struct Verification {
     pub toc_missing: bool,
     /// The filter exists, but `TOC.txt` does not list it.
     pub not_listed: bool,
+    /// Components with the keys or the rate that `TOC.txt` lists and that are missing.
+    pub lost: Vec<&'static str>,
 }
 
 /// The measured rate.
@@ -134,6 +136,7 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
         },
         toc_missing: sstable.lacks_toc(),
         not_listed: sstable.has(FILTER) && sstable.lists(FILTER) == Some(false),
+        lost: report::lost(sstable).collect(),
     };
     let mut file = FilterFile::open(sstable).map_err(|problem| result.problem = Some(problem)).ok();
     if let Some(problem) = file.as_mut().and_then(|file| file.problem.take()) {

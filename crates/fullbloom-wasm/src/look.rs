@@ -94,10 +94,10 @@ impl Looked {
         json(self.look.report())
     }
 
-    /// What to do about each problem of the report, in order: hints, or what helps in general.
+    /// What to do about each problem of the report, in order.
     pub fn next_steps(&self) -> String {
         let steps: Vec<Option<&str>> =
-            self.look.report().problems().map(|problem| problem.next_step()).collect();
+            self.look.report().problems().map(|problem| problem.hint.as_deref()).collect();
         json(&steps)
     }
 

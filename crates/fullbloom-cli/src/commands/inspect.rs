@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     #[cfg(feature = "report")]
     args.report.write(|| report::of_inspection(&all, &args.files))?;
     if args.json {
-        out.json(&super::value(&all))?;
+        out.json(&super::report_value(&all))?;
     }
     out.finish()?;
     Ok(all.status.into())

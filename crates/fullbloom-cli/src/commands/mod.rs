@@ -23,10 +23,11 @@ pub mod which;
 use crate::args::{Cli, Command};
 use crate::error::{Failure, Status};
 use crate::help;
+use crate::hints;
 use crate::output::{self, Output};
 use clap::{CommandFactory, FromArgMatches};
 use fullbloom::kernel::Kernel;
-use fullbloom_ops::{Place, PlaceKind};
+use fullbloom_ops::{Place, PlaceKind, Report};
 use serde::Serialize;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -96,7 +97,17 @@ fn explain(message: &clap::Error) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// A report as JSON, for printing and for the page.
+/// A report as JSON. Its hints are those of the text: with the options of the command.
+fn report_value<R: Serialize, S: Serialize>(report: &Report<R, S>) -> Value {
+    let mut value = value(report);
+    let problems = value["problems"].as_array_mut();
+    for (written, problem) in problems.into_iter().flatten().zip(report.problems()) {
+        written["hint"] = hints::of(problem).into();
+    }
+    value
+}
+
+/// A record as JSON.
 fn value(report: &impl Serialize) -> Value {
     // Only maps with keys that are not text cannot be written as JSON, and reports have none.
     serde_json::to_value(report).unwrap_or_default()

@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
     let mut out = printer.out;
     if args.json {
-        out.json(&super::value(&report))?;
+        out.json(&super::report_value(&report))?;
     } else if report.summary.filters > 0 || report.status != ops::Status::Failed {
         out.bytes(render::rebuild_summary(&report.summary, &printer.notes).as_bytes())?;
     }

@@ -235,7 +235,7 @@ impl Printer {
     /// Prints the sums over all filters.
     fn total(&mut self, all: &VerifyReport) -> Result<(), Failure> {
         match self.shown {
-            Shown::Json => self.out.json(&super::value(all)),
+            Shown::Json => self.out.json(&super::report_value(all)),
             Shown::Problems => self.out.bytes(render::verify_total(&all.summary).as_bytes()),
             Shown::All if all.found.len() > 1 => {
                 self.out.bytes(format!("\n{}", render::verify_total(&all.summary)).as_bytes())

@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     all.finish(&options);
     all.problems[problems..].iter().for_each(output::problem);
     if args.json {
-        out.json(&super::value(&all))?;
+        out.json(&super::report_value(&all))?;
     }
     out.finish()?;
     Ok(all.status.into())

@@ -1,8 +1,7 @@
 //! A database of LevelDB or RocksDB.
 
 use super::table::probes;
-use super::{codes, or_dash};
-use crate::hints;
+use super::{codes, each, or_dash};
 use crate::table::Table;
 use crate::text;
 use fullbloom_ops::database::{LevelTotals, LevelsSum};
@@ -31,15 +30,8 @@ pub fn database(report: &InspectReport, width: Option<usize>, summary: bool) -> 
         text += &rows_table(&rows, width);
     }
     let of_tables = rows.iter().flat_map(|(_, problems)| problems.iter());
-    let missing = report.problems.iter().filter(|problem| problem.code == Code::TableMissing);
-    for problem in of_tables.chain(missing) {
-        let message = text::printable(&problem.message);
-        text += &format!("  {}: {}: {message}\n", problem.severity, file_name(&problem.place));
-    }
-    for problem in report.problems.iter().filter(|problem| problem.code == Code::Unflushed) {
-        text += &format!("  {}: {}\n", problem.severity, text::printable(&problem.message));
-        text += &hints::of(problem).map_or(String::new(), |hint| format!("  hint: {hint}\n"));
-    }
+    let is_shown = |problem: &&Problem| matches!(problem.code, Code::TableMissing | Code::Unflushed);
+    text += &each("  ", of_tables.chain(report.problems.iter().filter(is_shown)));
     text.push('\n');
     text + &levels_table(&report.summary.levels, width)
 }

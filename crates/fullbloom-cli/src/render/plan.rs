@@ -79,8 +79,7 @@ pub fn cassandra_plan(report: &Report<CassandraTablePlan, CassandraPlanSummary>)
     let summary = &report.summary;
     let mut text = String::new();
     for Found { record, .. } in &report.found {
-        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
-        let name = format!("{}.{}", part(&record.keyspace), part(&record.table));
+        let name = record.name_among(&report.found);
         text += &rates(&name, (record.keys, record.sstables), &record.now, &record.rows, summary);
         text.push('\n');
     }
@@ -114,7 +113,7 @@ fn rates(
         text::bytes(now.memory_bytes),
         text::bytes(now.bytes),
         String::new(),
-        text::decimal(now.useless_reads, 4),
+        reads(now.useless_reads),
     ]);
     for row in rows {
         let chosen = if summary.fitting_fpr == Some(row.fpr) { " *" } else { "" };
@@ -125,10 +124,15 @@ fn rates(
             text::bytes(row.memory_bytes),
             text::bytes(row.bytes),
             text::rate(row.expected_fpr),
-            text::decimal(row.useless_reads, 4),
+            reads(row.useless_reads),
         ]);
     }
     text::printable(&heading).into_owned() + "\n" + &table.render_within(output::width())
+}
+
+/// A number of useless reads; empty for several tables or column families, whose reads do not add up.
+pub fn reads(useless: Option<f64>) -> String {
+    useless.map_or(String::new(), |reads| text::decimal(reads, 4))
 }
 
 /// The levels of a database.
@@ -189,7 +193,7 @@ fn usual(family: &FamilyPlan, levels: &[&LevelPlan]) -> String {
         "now".into(),
         text::bytes(now.costs.bytes),
         text::rate(now.expected_fpr),
-        text::decimal(now.costs.useless_reads, 4),
+        reads(now.costs.useless_reads),
     ]);
     let mut rows: Vec<(&UsualRow, &str)> = family.rows.iter().map(|row| (row, "")).collect();
     rows.extend(family.requested.as_ref().map(|row| (row, " *")));
@@ -199,7 +203,7 @@ fn usual(family: &FamilyPlan, levels: &[&LevelPlan]) -> String {
             format!("{}{mark}", row.bits_per_key),
             text::bytes(row.costs.bytes),
             text::rate(row.expected_fpr),
-            text::decimal(row.costs.useless_reads, 4),
+            reads(row.costs.useless_reads),
         ]);
     }
     let (tables, count) = (text::counted(now.tables, "table"), text::counted(levels.len() as u64, "level"));
@@ -266,9 +270,9 @@ fn splits(family: &FamilyPlan, levels: &[&LevelPlan], most_bits: u32) -> String 
     if let (Some(equal), Some(optimal)) = (family.equal, family.optimal) {
         text += &format!(
             "  useless reads per lookup: equal {} in {}, optimal {} in {}\n",
-            text::decimal(equal.useless_reads, 4),
+            reads(equal.useless_reads),
             text::bytes(equal.bytes),
-            text::decimal(optimal.useless_reads, 4),
+            reads(optimal.useless_reads),
             text::bytes(optimal.bytes),
         );
     }

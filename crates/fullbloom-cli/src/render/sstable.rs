@@ -1,7 +1,7 @@
 //! An sstable of Cassandra, or all of a data directory.
 
 use super::filter::estimate;
-use super::{Lines, codes, elsewhere, or_dash};
+use super::{Lines, codes, each, elsewhere, or_dash};
 use crate::table::Table;
 use crate::text;
 use fullbloom_ops::sstable::{SstableRecord, TableTotals};
@@ -26,6 +26,10 @@ pub fn sstable(record: &SstableRecord, problems: &[Problem]) -> String {
     line("expected rate", record.expected_fpr.map(text::rate));
     line("key type", record.key_type.clone());
     line("keys in index", record.keys.map(|keys| keys.to_string()));
+    line(
+        "sampled",
+        record.partly_sampled().map(|keys| format!("{keys} keys were looked up; verify looks up all")),
+    );
     line("recorded rate", record.recorded_fpr.map(text::rate));
     if let Some(scylla) = &record.scylla {
         line("written by", scylla.version.as_ref().map(|version| format!("ScyllaDB {version}")));
@@ -62,9 +66,9 @@ pub fn data_directory(report: &InspectReport, width: Option<usize>, summary: boo
         if summary && shown.is_empty() {
             continue;
         }
-        text += &heading(totals);
+        text += &heading(&name(totals, tables), totals);
         text += &rows_table(&shown, width);
-        text += &problems(&shown);
+        text += &each("  ", shown.iter().flat_map(|(_, problems)| problems.iter()));
         text.push('\n');
     }
     if tables.len() > 1 || summary {
@@ -72,7 +76,7 @@ pub fn data_directory(report: &InspectReport, width: Option<usize>, summary: boo
     } else {
         text.pop(); // one table is its own sum
     }
-    text + &elsewhere(&report.problems)
+    text + &elsewhere(&report.problems) + &super::sampled(report)
 }
 
 fn totals_table(tables: &[TableTotals], width: Option<usize>) -> String {
@@ -81,7 +85,7 @@ fn totals_table(tables: &[TableTotals], width: Option<usize>) -> String {
     let mut table = Table::new(&titles).optional(&["on disk", "sstables", "bits/key"]);
     let mut sum = TableTotals::default();
     for totals in tables {
-        table.row(totals_row(&name(totals), totals));
+        table.row(totals_row(&name(totals, tables), totals));
         sum.add_table(totals);
     }
     let mut cells = totals_row("all", &sum);
@@ -90,9 +94,8 @@ fn totals_table(tables: &[TableTotals], width: Option<usize>) -> String {
     table.render_within(width)
 }
 
-fn name(totals: &TableTotals) -> String {
-    let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
-    text::printable(&format!("{}.{}", part(&totals.keyspace), part(&totals.table))).into_owned()
+fn name(totals: &TableTotals, tables: &[TableTotals]) -> String {
+    text::printable(&totals.name_among(tables)).into_owned()
 }
 
 fn totals_row(name: &str, totals: &TableTotals) -> Vec<String> {
@@ -113,15 +116,14 @@ fn keys(totals: &TableTotals) -> String {
     format!("{}{}", totals.keys, if totals.uncounted > 0 { "+" } else { "" })
 }
 
-fn heading(totals: &TableTotals) -> String {
+fn heading(name: &str, totals: &TableTotals) -> String {
     let per_key =
         totals.bits_per_key.map_or(String::new(), |bits| format!(", {} bits/key", text::decimal(bits, 1)));
     let reads = text::decimal(totals.useless_reads, 4);
     let sstables = if reads == "1" { "sstable" } else { "sstables" };
     format!(
-        "{}: {}, {} keys{per_key}, filters {} on disk, {} in memory\n  \
+        "{name}: {}, {} keys{per_key}, filters {} on disk, {} in memory\n  \
          a lookup of an absent key reads {reads} {sstables} needlessly\n",
-        name(totals),
         text::counted(totals.sstables, "sstable"),
         keys(totals),
         text::bytes(totals.bytes),
@@ -165,16 +167,4 @@ fn rows_table(rows: &[(&SstableRecord, &[Problem])], width: Option<usize>) -> St
         ]);
     }
     table.render_within(width)
-}
-
-/// Each problem in a line of its own.
-fn problems(rows: &[(&SstableRecord, &[Problem])]) -> String {
-    let mut lines = String::new();
-    for (record, problems) in rows {
-        for problem in *problems {
-            let message = text::printable(&problem.message);
-            lines += &format!("  {}: {}: {message}\n", problem.severity, record.generation);
-        }
-    }
-    lines
 }

@@ -36,6 +36,14 @@ pub fn verify_total(summary: &VerifySummary) -> String {
     format!("{}: {}\n", text::counted(summary.filters, "filter"), parts.join(", "))
 }
 
+/// A key as people know it, and its bytes.
+fn key(hex: &str, text: &str) -> String {
+    match text.strip_prefix("0x") {
+        Some(digits) if digits == hex => format!("{hex} (hex)"),
+        _ => format!("{text} (hex {hex})"),
+    }
+}
+
 fn rate(lines: &mut Lines, measured: Option<f64>, absent: Option<u64>) {
     if let (Some(fpr), Some(absent)) = (measured, absent) {
         lines.line("measured rate", format!("{} of {absent} absent keys", text::rate(fpr)));
@@ -59,8 +67,8 @@ fn filter(record: &VerifiedFilter) -> Lines {
     };
     lines.line("keys", keys.to_string());
     lines.line("missing", missing.to_string());
-    if let Some(key) = &record.first_missing {
-        lines.line("first missing", format!("{key} (hex)"));
+    if let (Some(hex), Some(text)) = (&record.first_missing, &record.first_missing_text) {
+        lines.line("first missing", key(hex, text));
     }
     rate(&mut lines, record.measured_fpr, record.absent_asked);
     lines.line(
@@ -84,8 +92,8 @@ fn table(record: &VerifiedTable) -> Lines {
     if seeks != (0, 0) {
         lines.line("missing in seek", format!("{} forward, {} backward", seeks.0, seeks.1));
     }
-    if let Some(key) = &record.first_missing {
-        lines.line("first missing", format!("{key} (hex)"));
+    if let (Some(hex), Some(text)) = (&record.first_missing, &record.first_missing_text) {
+        lines.line("first missing", key(hex, text));
     }
     match record.measured_fpr {
         Some(_) => rate(&mut lines, record.measured_fpr, record.absent_asked),
@@ -121,8 +129,8 @@ fn sstable(record: &VerifiedSstable, has_no_filter: bool) -> Lines {
     };
     let missing = record.missing.map_or_else(unknown, |missing| missing.to_string());
     lines.line("missing", missing);
-    for key in &record.missing_keys {
-        lines.line("missing key", format!("{key} (hex)"));
+    for (hex, text) in record.missing_keys.iter().zip(&record.missing_keys_text) {
+        lines.line("missing key", key(hex, text));
     }
     rate(&mut lines, record.measured_fpr, record.absent_asked);
     match record.rebuilt_identical {

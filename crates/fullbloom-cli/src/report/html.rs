@@ -73,6 +73,13 @@ impl Page {
         self.section(title, "", &html);
     }
 
+    /// A line of text; nothing if it is empty.
+    pub fn paragraph(&mut self, text: &str) {
+        if !text.is_empty() {
+            let _ = write!(self.body, "<p>{}</p>", escape(text.trim_end()));
+        }
+    }
+
     /// A section with problems, each with its severity, and what to do next.
     pub fn remarks(&mut self, remarks: &[Remark]) {
         if remarks.is_empty() {

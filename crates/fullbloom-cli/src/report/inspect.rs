@@ -2,6 +2,8 @@
 
 use super::draw::{self, Bar, Curve, Point};
 use super::html::{Page, Remark};
+use crate::hints;
+use crate::render;
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom_ops::database::LevelTotals;
@@ -58,7 +60,7 @@ pub fn of_inspection(seen: &InspectReport, places: &[PathBuf]) -> Page {
         .summary
         .tables
         .iter()
-        .map(Group::of_table)
+        .map(|sums| Group::of_table(sums, &seen.summary.tables))
         .chain(seen.summary.levels.iter().map(Group::of_level))
         .collect();
     let title = match rows.as_slice() {
@@ -75,6 +77,7 @@ pub fn of_inspection(seen: &InspectReport, places: &[PathBuf]) -> Page {
     let mut page = Page::new(&title, &subtitle(&rows));
     page.figures(&figures(&rows, &seen.summary));
     page.remarks(&remarks(&rows, &seen.problems));
+    page.paragraph(&render::sampled(seen));
     draw_rates(&mut page, &rows);
     draw_fill(&mut page, &rows);
     draw_sizes(&mut page, &rows, &groups, !seen.summary.levels.is_empty());
@@ -159,10 +162,9 @@ fn whole(number: Option<f64>) -> Option<u64> {
 }
 
 impl Group {
-    fn of_table(sums: &TableTotals) -> Group {
-        let part = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
+    fn of_table(sums: &TableTotals, tables: &[TableTotals]) -> Group {
         Group {
-            name: format!("{}.{}", part(&sums.keyspace), part(&sums.table)),
+            name: sums.name_among(tables),
             filters: sums.sstables,
             keys: sums.keys,
             bits_per_key: sums.bits_per_key,
@@ -259,7 +261,7 @@ fn remarks(rows: &[Row<'_>], elsewhere: &[Problem]) -> Vec<Remark> {
     let remark = |problem: &Problem, place: &str| Remark {
         severity: problem.severity,
         text: format!("{place}: {}", problem.message),
-        next: problem.next_step().unwrap_or_default().to_owned(),
+        next: hints::of(problem).unwrap_or_default(),
     };
     let mut remarks: Vec<Remark> = elsewhere
         .iter()

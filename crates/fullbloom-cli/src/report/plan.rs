@@ -3,6 +3,7 @@
 use super::draw::{self, Bar, Point};
 use super::html::Page;
 use super::inspect::{grouped, own_curve, textbook};
+use crate::render::reads;
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom_ops::database::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelPlan, UsualRow};
@@ -85,7 +86,7 @@ fn of_sstables(report: &Report<CassandraTablePlan, CassandraPlanSummary>) -> Pag
     page.figures(&[
         (grouped(planned.keys), "keys"),
         (text::bytes(planned.now.memory_bytes), "of memory now"),
-        (text::decimal(planned.now.useless_reads, 4), "useless reads now, summed up"),
+        (grouped(report.found.len() as u64), "tables"),
     ]);
     let point = |row: &Row| Point {
         name: format!("bloom_filter_fp_chance {}", row.fpr),
@@ -108,8 +109,7 @@ fn of_sstables(report: &Report<CassandraTablePlan, CassandraPlanSummary>) -> Pag
         page.table("All tables", &titles, &[], &with_now(&planned.now, &planned.rows));
     }
     for Found { record: table, .. } in &report.found {
-        let part = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
-        let name = format!("{}.{}, {} keys", part(&table.keyspace), part(&table.table), table.keys);
+        let name = format!("{}, {} keys", table.name_among(&report.found), table.keys);
         page.table(&name, &titles, &[], &with_now(&table.now, &table.rows));
     }
     page
@@ -124,7 +124,7 @@ fn with_now(now: &CassandraNow, rows: &[Row]) -> Vec<Vec<String>> {
         text::bytes(now.memory_bytes),
         text::bytes(now.bytes),
         "-".to_owned(),
-        text::decimal(now.useless_reads, 4),
+        reads(now.useless_reads),
     ]];
     all.extend(rows.iter().map(|row| {
         vec![
@@ -134,7 +134,7 @@ fn with_now(now: &CassandraNow, rows: &[Row]) -> Vec<Vec<String>> {
             text::bytes(row.memory_bytes),
             text::bytes(row.bytes),
             text::rate(row.expected_fpr),
-            text::decimal(row.useless_reads, 4),
+            reads(row.useless_reads),
         ]
     }));
     all
@@ -151,11 +151,15 @@ fn of_levels(report: &Report<LevelPlan, DatabasePlanSummary>) -> Page {
     let mut page = Page::new(&title, &subtitle);
     if let (Some(equal), Some(optimal)) = (planned.equal, planned.optimal) {
         page.figures(&[
-            (text::decimal(equal.useless_reads, 4), "useless reads per lookup, equal bits"),
-            (text::decimal(optimal.useless_reads, 4), "useless reads per lookup, optimal split"),
             (text::bytes(equal.bytes), "for equal bits"),
             (text::bytes(optimal.bytes), "for the optimal split"),
         ]);
+        if let (Some(equal), Some(optimal)) = (equal.useless_reads, optimal.useless_reads) {
+            page.figures(&[
+                (text::decimal(equal, 4), "useless reads per lookup, equal bits"),
+                (text::decimal(optimal, 4), "useless reads per lookup, optimal split"),
+            ]);
+        }
     }
     let now = report.found.iter().map(|found| found.record.now.bytes).sum();
     let mut sizes = vec![bar("now".to_owned(), now, 1)];
@@ -206,18 +210,14 @@ fn of_family(page: &mut Page, family: &FamilyPlan, levels: &[&LevelPlan]) {
     let rows: Vec<Vec<String>> = levels.iter().map(cells).collect();
     page.table(&format!("Levels: {name}"), &titles, &[], &rows);
     let now = FamilyNow::of(levels.iter().copied()).costs;
-    let mut usual = vec![vec![
-        "now".to_owned(),
-        text::bytes(now.bytes),
-        "-".to_owned(),
-        text::decimal(now.useless_reads, 4),
-    ]];
+    let mut usual =
+        vec![vec!["now".to_owned(), text::bytes(now.bytes), "-".to_owned(), reads(now.useless_reads)]];
     usual.extend(family.rows.iter().map(|row| {
         vec![
             text::decimal(row.bits_per_key, 1),
             text::bytes(row.costs.bytes),
             text::rate(row.expected_fpr),
-            text::decimal(row.costs.useless_reads, 4),
+            reads(row.costs.useless_reads),
         ]
     }));
     let titles = ["bits/key", "size", "expected rate", "useless reads"];

@@ -98,7 +98,11 @@ fn everything_that_is_wrong_is_flagged_and_stops_nothing_else() {
     }
     assert!(codes(&seen, entry(filters, "12")).is_empty());
     let text = run(&["inspect", "--summary", &arg(table.root.path())], b"").exits(1);
-    for part in ["error: 3: Filter.db is truncated: 500 of", "warning: 7: too full", "read as cassandra-3"] {
+    for part in [
+        "nb-3-big-Filter.db: Filter.db is truncated: 500 of",
+        "nb-7-big-Filter.db: too full",
+        "as cassandra-3",
+    ] {
         assert!(text.text().contains(part), "{part}: {text:?}");
     }
     assert!(!text.text().contains("\n  12 "), "sound ones are left out: {text:?}");
@@ -432,4 +436,144 @@ fn real_sstables_are_as_their_manifest_says() {
         checked += 1;
     }
     assert_eq!(checked, 38);
+}
+
+#[test]
+fn a_lost_index_or_statistics_is_an_error_of_its_own() {
+    for component in ["Index.db", "Statistics.db"] {
+        let table = Table::new();
+        table.add("nb", 1, &keys(1000), 0.01);
+        fs::remove_file(table.path("nb", 1, component)).unwrap();
+        let said = format!("{component} is missing, though TOC.txt lists it");
+        for command in ["inspect", "verify"] {
+            for place in [table.path("nb", 1, "Filter.db"), table.directory.clone()] {
+                let found = run(&[command, "--json", &arg(place)], b"").exits(1);
+                assert!(found.codes("Filter.db").contains(&"component-lost".to_owned()), "{found:?}");
+                assert_eq!(found.json()["problems"][0]["severity"], "error");
+            }
+            let summary = run(&[command, "--summary", &arg(&table.directory)], b"").exits(1);
+            assert!(summary.text().contains(&said), "{summary:?}");
+        }
+    }
+    // Without a TOC, a filter that was copied out of its directory is not a damaged sstable.
+    let table = Table::new();
+    table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, 1000, 0.01, &keys(1000)));
+    run(&["inspect", &arg(&table.directory)], b"").exits(0);
+}
+
+#[test]
+fn inspect_says_that_it_looked_up_only_some_of_the_keys() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(1000), 0.01);
+    let one = run(&["inspect", &arg(table.path("nb", 1, "Filter.db"))], b"").exits(0);
+    assert!(one.text().contains("512 keys were looked up; verify looks up all"), "{one:?}");
+    let line = "512 keys of each sstable were looked up; fullbloom verify looks up all";
+    for more in [&[][..], &["--summary"]] {
+        let all = run(&[&["inspect", &arg(&table.directory)], more].concat(), b"").exits(0);
+        assert!(all.text().ends_with(&format!("{line}\n")), "{all:?}");
+    }
+    let page = table.root.path().join("page.html");
+    run(&["inspect", &arg(&table.directory), "--report", &arg(&page)], b"").exits(0);
+    assert!(fs::read_to_string(page).unwrap().contains(line));
+    let small = Table::new();
+    small.add("nb", 1, &keys(500), 0.01);
+    let all = run(&["inspect", "--summary", &arg(&small.directory)], b"").exits(0);
+    assert!(!all.text().contains("looked up"), "all were: {all:?}");
+}
+
+#[test]
+fn a_summary_names_paths_and_keeps_hints() {
+    let table = with_damage();
+    let text = run(&["inspect", "--summary", &arg(table.root.path())], b"").exits(1);
+    let path = arg(table.path("nb", 3, "Filter.db"));
+    assert!(text.text().contains(&format!("  error: {path}: Filter.db is truncated: 500 of")), "{text:?}");
+    assert!(
+        text.text().contains(&format!("  hint: rebuild it with: fullbloom rebuild {path}\n")),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn tables_of_one_name_and_different_ids_are_two_tables() {
+    let table = Table::new();
+    let recreated = table.root.path().join("ks/table-2c255f4def2540a60000000000000006");
+    for generation in 1..=4 {
+        table.add("nb", generation, &keys(1000), 0.01);
+    }
+    common::copy_tree(&table.directory, &recreated);
+    let seen = run(&["inspect", "--json", &arg(table.root.path())], b"").exits(0).json();
+    let tables = seen["summary"]["tables"].as_array().unwrap();
+    let ids: Vec<_> = tables.iter().map(|table| (&table["table_id"], &table["sstables"])).collect();
+    let id = |id: &str| Value::from(id);
+    let (first, second) = (id("1b255f4def2540a60000000000000005"), id("2c255f4def2540a60000000000000006"));
+    assert_eq!(ids, [(&first, &4.into()), (&second, &4.into())]);
+    let text = run(&["inspect", &arg(table.root.path())], b"").exits(0);
+    assert!(text.text().contains("ks.table-2c255f4def2540a60000000000000006: 4 sstables"), "{text:?}");
+
+    // A lookup reads one table: what it reads needlessly does not add up over several.
+    let one = run(&["plan", "--from", &arg(&table.directory), "--json"], b"").exits(0).json();
+    assert_eq!(one["summary"]["now"]["useless_reads"], one["places"][0]["now"]["useless_reads"]);
+    assert!(one["summary"]["rows"][0]["useless_reads"].is_f64());
+    let two = run(&["plan", "--from", &arg(table.root.path()), "--json"], b"").exits(0).json();
+    assert_eq!(two["places"].as_array().unwrap().len(), 2);
+    assert!(two["places"][1]["now"]["useless_reads"].is_f64());
+    assert_eq!(two["summary"]["now"]["useless_reads"], Value::Null);
+    assert_eq!(two["summary"]["rows"][0]["useless_reads"], Value::Null);
+}
+
+#[test]
+fn every_output_has_the_same_hint() {
+    let table = with_damage();
+    let all = run(&["inspect", "--json", &arg(table.root.path())], b"").exits(1).json();
+    let page = table.root.path().join("page.html");
+    run(&["inspect", &arg(table.root.path()), "--report", &arg(&page)], b"").exits(1);
+    let page = fs::read_to_string(page).unwrap();
+    for problem in all["problems"].as_array().unwrap() {
+        let path = problem["place"].as_str().unwrap();
+        if !Path::new(path).exists() {
+            continue;
+        }
+        let text = run(&["inspect", path], b"").text().to_owned();
+        let verified = run(&["verify", "--json", path], b"").json();
+        let same = verified["problems"].as_array().unwrap().iter().find(|p| p["code"] == problem["code"]);
+        assert!(same.is_none_or(|same| same["hint"] == problem["hint"]), "{problem} {same:?}");
+        match problem["hint"].as_str() {
+            Some(hint) => {
+                assert!(text.contains(&format!("hint            {hint}\n")), "{hint} is not in {text}");
+                assert!(page.contains(hint), "{hint} is not in the page");
+            }
+            None => assert!(!text.contains("hint"), "{problem} {text}"),
+        }
+    }
+}
+
+#[test]
+fn missing_keys_are_shown_in_their_type_and_a_foreign_filter_is_named() {
+    let dir = common::Dir::new();
+    common::copy_tree(&vectors::root().join("cassandra6/pa/v6"), &dir.path("v6"));
+    let path = |name: &str| {
+        let names = common::list(&dir.path("v6"));
+        let table = names.iter().find(|table| table.starts_with(name)).unwrap();
+        dir.arg(&format!("v6/{table}/pa-1-big-Filter.db"))
+    };
+    // The filter of a table of text, in the place of that of a table of bigints.
+    let (numbers, text) = (path("with_sai"), path("dict_none"));
+    fs::copy(&text, &numbers).unwrap();
+    let said = "it looks like the filter of another sstable";
+    assert!(run(&["inspect", &numbers], b"").exits(1).text().contains(said));
+    let found = run(&["verify", &numbers], b"").exits(1);
+    assert!(found.text().contains(said), "{found:?}");
+    let keys = run(&["keys", &numbers], b"").exits(0).text().to_owned();
+    let shown = found.text().lines().find_map(|line| line.trim_start().strip_prefix("missing key")).unwrap();
+    let (key, hex) = shown.trim_start().split_once(" (hex ").unwrap();
+    assert!(keys.lines().any(|line| line == key), "{shown}");
+    let bytes = u64::from_str_radix(hex.trim_end_matches(')'), 16).unwrap();
+    assert_eq!(bytes as i64, key.parse::<i64>().unwrap());
+
+    // A filter that has lost a part of its bits is its own.
+    let mut bytes = fs::read(&text).unwrap();
+    bytes[8..200].fill(0);
+    fs::write(&text, bytes).unwrap();
+    let found = run(&["verify", &text], b"").exits(1);
+    assert!(found.text().contains("keys are not in the filter") && !found.text().contains(said), "{found:?}");
 }

@@ -138,7 +138,7 @@ fn every_output_fits_the_schema() {
         "key-missing",
         "bytes-differ",
         "statistics-unreadable",
-        "index-missing",
+        "component-lost",
         "filter-missing",
         "not-listed",
         "snapshots-skipped",

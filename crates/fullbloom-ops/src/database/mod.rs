@@ -87,7 +87,7 @@ fn unflushed(path: &Path, database: &Database) -> Option<Problem> {
         logs => (format!("{} write-ahead logs", logs.len()), "hold"),
     };
     let why = format!("{log} {hold} {bytes} of writes that are in no table: their keys are not seen here");
-    Some(Problem::at(path, Code::Unflushed, why).hint(Code::Unflushed.next_step().unwrap_or_default()))
+    Some(Problem::at(path, Code::Unflushed, why))
 }
 
 /// Inspects a table that was given by name. It is judged as in its directory: what the MANIFEST there records

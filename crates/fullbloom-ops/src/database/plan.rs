@@ -56,8 +56,9 @@ pub struct LevelNow {
 pub struct Spending {
     /// Bytes of all filters.
     pub bytes: u64,
-    /// Tables that a lookup of an absent key reads needlessly, on average.
-    pub useless_reads: f64,
+    /// Tables that a lookup of an absent key reads needlessly, on average; null for several column families,
+    /// because a lookup reads one.
+    pub useless_reads: Option<f64>,
 }
 
 /// The cost and effect of one number of bits per key.
@@ -114,7 +115,7 @@ impl FamilyNow {
             now.tables += level.tables;
             now.keys += level.keys;
             now.costs.bytes += level.now.bytes;
-            now.costs.useless_reads += level.now.useless_reads;
+            *now.costs.useless_reads.get_or_insert(0.0) += level.now.useless_reads;
             weighted += level.now.expected_fpr * level.keys as f64;
         }
         FamilyNow { expected_fpr: weighted / (now.keys as f64).max(1.0), ..now }
@@ -218,11 +219,12 @@ pub(crate) fn plan(
 
 fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPlan>) -> DatabasePlanSummary {
     let memory = wish.memory;
-    let sum = |of: &dyn Fn(&FamilyPlan) -> Option<Spending>| {
-        families.iter().filter_map(of).fold(Spending::default(), |all, one| Spending {
-            bytes: all.bytes + one.bytes,
-            useless_reads: all.useless_reads + one.useless_reads,
-        })
+    let sum = |of: &dyn Fn(&FamilyPlan) -> Option<Spending>| Spending {
+        bytes: families.iter().filter_map(of).map(|one| one.bytes).sum(),
+        useless_reads: match families.as_slice() {
+            [only] => of(only).and_then(|only| only.useless_reads),
+            _ => None,
+        },
     };
     let rows = USUAL.iter().enumerate();
     let keys: u64 = families.iter().map(|family| family.keys).sum();
@@ -291,7 +293,7 @@ fn level_plan(level: &Level, [requested, equal, optimal]: [Option<Share>; 3]) ->
 fn spending(shares: &[Share]) -> Spending {
     Spending {
         bytes: shares.iter().map(|share| share.bytes).sum(),
-        useless_reads: shares.iter().map(|share| share.useless_reads).sum(),
+        useless_reads: Some(shares.iter().map(|share| share.useless_reads).sum()),
     }
 }
 

@@ -69,7 +69,6 @@ fn saturated(file: &FilterFile, opened: &Opened) -> Option<Problem> {
     let is_known = opened.problems.iter().any(|problem| problem.code == Code::Overfull);
     (fpr >= SATURATED && !is_known).then(|| {
         let why = format!("too full: the expected rate is {}, so it tells nothing", text::rate(fpr));
-        let hint = Code::Overfull.next_step().unwrap_or_default();
-        Problem::at(file.path(), Code::TooFull, why).hint(hint)
+        Problem::at(file.path(), Code::TooFull, why).hint("build a larger filter from its keys")
     })
 }

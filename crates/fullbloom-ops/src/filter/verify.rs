@@ -2,6 +2,7 @@
 
 use super::open::Rebuild;
 use super::{FilterFile, Opened};
+use crate::key_spec::KeyText;
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::{serialise, text};
@@ -41,6 +42,8 @@ pub struct VerifiedFilter {
     pub rebuilt: Option<&'static str>,
     /// The first missing key, in hex.
     pub first_missing: Option<String>,
+    /// The same key as text; in hex after `0x` if it is not text.
+    pub first_missing_text: Option<String>,
     /// Whether every byte is covered by a checksum; all of them are right.
     pub checksums: bool,
     /// How the dialect was detected.
@@ -61,6 +64,7 @@ impl VerifiedFilter {
             rebuilt_identical: None,
             rebuilt: None,
             first_missing: None,
+            first_missing_text: None,
             checksums: false,
             recognised: None,
         }
@@ -237,6 +241,9 @@ fn found(file: &FilterFile, opened: &Opened, asked: Option<&Asked>) -> Found<Ver
             None => "impossible",
         }),
         first_missing: asked.and_then(|a| a.first_missing.as_deref()).map(text::hex),
+        first_missing_text: asked
+            .and_then(|a| a.first_missing.as_deref())
+            .map(|key| KeyText::Bytes.shown(key)),
         checksums: dialect == Name::Native,
         recognised: Some(file.recognised().to_owned()),
     };

@@ -43,6 +43,8 @@ pub struct SstableRecord {
     pub key_type: Option<String>,
     /// Partition keys of the sstable.
     pub keys: Option<u64>,
+    /// How many keys were looked up in the filter; null where it or the keys cannot be read.
+    pub sampled: Option<u64>,
     /// Bits for each key.
     pub bits_per_key: Option<f64>,
     /// Bytes the filter takes in a node's memory.
@@ -102,6 +104,11 @@ impl ScyllaRecord {
 }
 
 impl SstableRecord {
+    /// How many keys were looked up, if not all were: `verify` may find more.
+    pub fn partly_sampled(&self) -> Option<u64> {
+        self.sampled.filter(|sampled| self.keys.is_some_and(|keys| keys > *sampled))
+    }
+
     /// Bits for each key by the index, or else by the estimate.
     pub fn known_bits_per_key(&self) -> Option<f64> {
         self.bits_per_key.or_else(|| bits_per_estimated_key(self.bits?, self.estimated_keys))
@@ -129,6 +136,11 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>, strips: bool) -> F
     let mut name = SstableName::of(sstable);
     name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
+    for (flag, problem) in seen.flags.iter().zip(&mut problems) {
+        if let Flag::KeysMissing { asked, missing } = flag {
+            problem.message += problems::foreign(filter, *asked, *missing);
+        }
+    }
     let promise = Promise::of(sstable, wanted, seen.recorded.fpr());
     // The size of a filter cannot be judged by a part of its keys.
     let is_short = seen.flags.iter().any(|flag| matches!(flag, Flag::IndexShort(_)));
@@ -162,6 +174,7 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>, strips: bool) -> F
             RecordedKeyType::Unknown => None,
         },
         keys: seen.keys,
+        sampled: seen.sampled,
         bits_per_key: seen.bits_per_key(),
         memory_bytes: filter.map(|f| f.memory_bytes),
         recorded_fpr: seen.recorded.fpr(),

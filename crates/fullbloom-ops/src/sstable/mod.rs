@@ -80,9 +80,14 @@ impl SstableName {
 
     /// `keyspace.table`, as far as it is known.
     pub fn table_name(&self) -> String {
-        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
-        format!("{}.{}", part(&self.keyspace), part(&self.table))
+        table_name(self.keyspace.as_deref(), self.table.as_deref(), None)
     }
+}
+
+/// `keyspace.table`, as far as it is known, with the table's id if one is given.
+fn table_name(keyspace: Option<&str>, table: Option<&str>, id: Option<&str>) -> String {
+    let id = id.map_or(String::new(), |id| format!("-{id}"));
+    format!("{}.{}{id}", keyspace.unwrap_or("?"), table.unwrap_or("?"))
 }
 
 /// The sstables of a directory, or the one that a file belongs to. Having none is a problem: the caller

@@ -3,7 +3,7 @@
 use super::ranges::shares;
 use super::rates::{Part, RATES, Row, row};
 use super::totals::useless_reads;
-use super::{SstableRecord, find, inspect, skipped};
+use super::{SstableRecord, find, inspect, skipped, table_name};
 use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -32,6 +32,8 @@ pub struct CassandraTablePlan {
     pub keyspace: Option<String>,
     /// Table, where it is known.
     pub table: Option<String>,
+    /// The table's id, where it is known.
+    pub table_id: Option<String>,
     /// Sstables whose keys are counted.
     pub sstables: u64,
     /// Sstables whose keys cannot be counted.
@@ -58,8 +60,9 @@ pub struct CassandraNow {
     pub memory_bytes: u64,
     /// Bits for each key, of the sstables whose keys and filters can both be read.
     pub bits_per_key: Option<f64>,
-    /// Sstables that a lookup of an absent key reads needlessly, on average.
-    pub useless_reads: f64,
+    /// Sstables that a lookup of an absent key reads needlessly, on average; null for several tables,
+    /// because a lookup reads one.
+    pub useless_reads: Option<f64>,
     /// Keys and memory for the bits per key.
     #[serde(skip)]
     both: (u64, u64),
@@ -92,13 +95,23 @@ impl CassandraNow {
     fn add(&mut self, other: &CassandraNow) {
         self.bytes += other.bytes;
         self.memory_bytes += other.memory_bytes;
-        self.useless_reads += other.useless_reads;
         self.both = (self.both.0 + other.both.0, self.both.1 + other.both.1);
         self.bits_per_key = (self.both.0 > 0).then(|| 8.0 * self.both.1 as f64 / self.both.0 as f64);
     }
 }
 
 impl CassandraTablePlan {
+    /// Its name, so that it differs from those of the other tables; see [`TableTotals::name_among`].
+    ///
+    /// [`TableTotals::name_among`]: super::TableTotals::name_among
+    pub fn name_among(&self, tables: &[Found<CassandraTablePlan>]) -> String {
+        let same = |other: &&Found<CassandraTablePlan>| {
+            (&other.record.keyspace, &other.record.table) == (&self.keyspace, &self.table)
+        };
+        let id = self.table_id.as_deref().filter(|_| tables.iter().filter(same).count() > 1);
+        table_name(self.keyspace.as_deref(), self.table.as_deref(), id)
+    }
+
     fn add(&mut self, sstable: &Sstable, seen: &SstableRecord) {
         match seen.keys {
             Some(keys) => self.parts.push(Part { dialect: sstable.dialect, keys, share: 1.0 }),
@@ -110,7 +123,7 @@ impl CassandraTablePlan {
             bytes: seen.bytes.unwrap_or(0),
             memory_bytes: seen.memory_bytes.unwrap_or(0),
             bits_per_key: None,
-            useless_reads: 0.0,
+            useless_reads: None,
             both: seen.keys.zip(seen.memory_bytes).unwrap_or((0, 0)),
         });
         let range = seen.tokens.map(|[first, last]| TokenRange::new(first, last));
@@ -120,7 +133,7 @@ impl CassandraTablePlan {
     /// When all sstables are known: the share of lookups that meet each of them.
     fn finish(&mut self) {
         let met: Vec<_> = self.met.iter().map(|(range, fpr, _)| (*range, *fpr)).collect();
-        self.now.useless_reads = useless_reads(&met);
+        self.now.useless_reads = Some(useless_reads(&met));
         let ranges: Vec<_> = met.iter().map(|(range, _)| *range).collect();
         let counted = shares(&ranges).into_iter().zip(&self.met).filter(|(_, (.., counted))| *counted);
         for (part, (share, _)) in self.parts.iter_mut().zip(counted) {
@@ -156,9 +169,13 @@ pub(crate) fn plan(
     );
     let mut tables: Vec<CassandraTablePlan> = Vec::new();
     for (sstable, seen) in walk.sstables.iter().zip(&seen) {
-        if !tables.last().is_some_and(|t| t.keyspace == sstable.keyspace && t.table == sstable.table) {
-            let (keyspace, table) = (sstable.keyspace.clone(), sstable.table.clone());
-            tables.push(CassandraTablePlan { keyspace, table, ..CassandraTablePlan::default() });
+        let Sstable { keyspace, table, table_id, .. } = sstable;
+        let is_same = |last: &CassandraTablePlan| {
+            (&last.keyspace, &last.table, &last.table_id) == (keyspace, table, table_id)
+        };
+        if !tables.last().is_some_and(is_same) {
+            let (keyspace, table, table_id) = (keyspace.clone(), table.clone(), table_id.clone());
+            tables.push(CassandraTablePlan { keyspace, table, table_id, ..CassandraTablePlan::default() });
         }
         let last = tables.len() - 1;
         tables[last].add(sstable, seen);
@@ -183,7 +200,12 @@ pub(crate) fn plan(
     rates.extend(options.fpr.into_iter().chain(fitting));
     rates.sort_by(f64::total_cmp);
     rates.dedup();
-    let rows = all.rows(&rates);
+    let mut rows = all.rows(&rates);
+    if let [only] = tables.as_slice() {
+        all.now.useless_reads = only.now.useless_reads;
+    } else {
+        rows.iter_mut().for_each(|row| row.useless_reads = None); // a lookup reads one table
+    }
     for table in &mut tables {
         table.rows = table.rows(&rates);
     }

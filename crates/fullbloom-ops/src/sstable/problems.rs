@@ -2,6 +2,7 @@
 
 use super::rebuild_hint;
 use crate::problem::{Code, Need, Problem};
+use fullbloom_sstable::report::FilterFacts;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{ComponentError, DigestMismatch, FilterProblem, Flag, IndexShort, Sstable};
 use std::fmt::Display;
@@ -49,6 +50,22 @@ pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
     }
 }
 
+/// The fewest keys that show whose filter it is.
+const FEWEST_KEYS: u64 = 20;
+
+/// Appended to the message about missing keys if the filter answers as for keys that it never had: as many of
+/// them pass as of any keys, within four standard deviations. Empty for a filter that has lost bits.
+pub(super) fn foreign(filter: Option<&FilterFacts>, keys: u64, missing: u64) -> &'static str {
+    let Some(filter) = filter.filter(|filter| keys >= FEWEST_KEYS && filter.fill > 0.0) else { return "" };
+    let (keys, fpr) = (keys as f64, filter.expected_fpr);
+    let passed = keys - missing as f64;
+    let deviation = (keys * fpr * (1.0 - fpr)).sqrt();
+    match fpr < 0.5 && (passed - keys * fpr).abs() <= 4.0 * deviation + 1.0 {
+        true => "; it looks like the filter of another sstable",
+        false => "",
+    }
+}
+
 /// The index has lost keys.
 pub(super) fn index_short(sstable: &Sstable, short: &IndexShort) -> Problem {
     at(sstable, Code::IndexShort, short)
@@ -74,12 +91,13 @@ pub(super) fn of_flag(sstable: &Sstable, flag: &Flag) -> Problem {
     match flag {
         Flag::Filter(problem) => of_filter(sstable, problem),
         Flag::Keys(error) => of_keys(sstable, error),
-        Flag::Mislabelled { .. } => at(sstable, Code::Mislabelled, flag),
+        Flag::Mislabelled { .. } => rebuildable(sstable, at(sstable, Code::Mislabelled, flag)),
         Flag::KeysMissing { .. } => rebuildable(sstable, at(sstable, Code::KeyMissing, flag)),
         Flag::IndexOutOfOrder { .. } => at(sstable, Code::IndexOutOfOrder, flag),
         Flag::Statistics(_) => at(sstable, Code::StatisticsUnreadable, flag),
         Flag::TocMissing => at(sstable, Code::TocMissing, flag),
         Flag::Toc(_) => at(sstable, Code::TocUnreadable, flag),
+        Flag::ComponentLost(_) => at(sstable, Code::ComponentLost, flag),
         Flag::ComponentsMissing(_) => at(sstable, Code::ComponentsMissing, flag),
         Flag::IndexShort(short) => index_short(sstable, short),
         Flag::Digest(mismatch) => component_checksum(sstable, mismatch),

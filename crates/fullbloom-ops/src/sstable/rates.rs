@@ -38,8 +38,8 @@ pub struct Row {
     /// hundred.
     pub expected_fpr: f64,
     /// Sstables that a lookup of an absent key reads needlessly, on average: the sum over all of them, each
-    /// by the share of lookups that meet it.
-    pub useless_reads: f64,
+    /// by the share of lookups that meet it; null for several tables, because a lookup reads one.
+    pub useless_reads: Option<f64>,
 }
 
 /// What a rate would cost these sstables, each as Cassandra would size it for its own keys.
@@ -52,18 +52,19 @@ pub fn row(parts: &[Part], fpr: f64) -> Result<Row, SizeError> {
         memory_bytes: 0,
         bytes: 0,
         expected_fpr: 0.0,
-        useless_reads: 0.0,
+        useless_reads: None,
     };
-    let (mut keys, mut weighted) = (0.0, 0.0);
+    let (mut keys, mut weighted, mut useless_reads) = (0.0, 0.0, 0.0);
     for part in parts {
         let request = Request { expected_keys: part.keys, target: Target::Fpr(fpr) };
         let plan = any::plan(part.dialect, &request)?;
         row.memory_bytes += plan.geometry.byte_len();
         row.bytes += plan.encoded_len;
-        row.useless_reads += plan.expected_fpr * part.share;
+        useless_reads += plan.expected_fpr * part.share;
         keys += part.keys as f64;
         weighted += plan.expected_fpr * part.keys as f64;
     }
+    row.useless_reads = Some(useless_reads);
     row.expected_fpr = if keys > 0.0 { weighted / keys } else { 0.0 };
     Ok(row)
 }
@@ -77,7 +78,10 @@ mod tests {
         let parts = [Part { dialect: Name::Cassandra, keys: 1_000_000, share: 0.5 }; 2];
         let (usual, half) = (row(&parts, 0.01).unwrap(), row(&parts, 0.1).unwrap());
         assert_eq!((usual.bits_per_key, usual.memory_bytes), (10, 2 * 1_250_008));
-        assert!((usual.useless_reads - usual.expected_fpr).abs() < 1e-12, "a lookup meets one of two");
+        assert!(
+            (usual.useless_reads.unwrap() - usual.expected_fpr).abs() < 1e-12,
+            "a lookup meets one of two"
+        );
         assert_eq!((half.bits_per_key, half.memory_bytes), (5, 2 * 625_008));
     }
 

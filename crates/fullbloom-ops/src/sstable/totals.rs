@@ -1,7 +1,7 @@
 //! Sums over the sstables of each table.
 
-use super::SstableRecord;
 use super::ranges::shares;
+use super::{SstableRecord, table_name};
 use crate::inspect::Inspected;
 use crate::problem::{Problem, Severity};
 use crate::report::Found;
@@ -15,6 +15,8 @@ pub struct TableTotals {
     pub keyspace: Option<String>,
     /// Table, where it is known.
     pub table: Option<String>,
+    /// The table's id, where it is known. A table that was dropped and created again has another.
+    pub table_id: Option<String>,
     /// Number of sstables.
     pub sstables: u64,
     /// Those whose filter can be read.
@@ -44,6 +46,14 @@ pub struct TableTotals {
 }
 
 impl TableTotals {
+    /// Its name, so that it differs from those of the other tables: `keyspace.table`, with the id where
+    /// another table has the same name.
+    pub fn name_among(&self, tables: &[TableTotals]) -> String {
+        let same = |other: &&TableTotals| (&other.keyspace, &other.table) == (&self.keyspace, &self.table);
+        let id = self.table_id.as_deref().filter(|_| tables.iter().filter(same).count() > 1);
+        table_name(self.keyspace.as_deref(), self.table.as_deref(), id)
+    }
+
     fn add(&mut self, record: &SstableRecord, problems: &[Problem]) {
         self.sstables += 1;
         self.keys += record.keys.unwrap_or(0);
@@ -86,10 +96,12 @@ pub(crate) fn totals(found: &[Found<Inspected>]) -> Vec<TableTotals> {
     let mut met: Vec<Vec<(Option<TokenRange>, f64)>> = Vec::new();
     for Found { record, problems } in found {
         let Inspected::Sstable(record) = record else { continue };
-        let (keyspace, table) = (&record.keyspace, &record.table);
-        if !tables.last().is_some_and(|last| last.keyspace == *keyspace && last.table == *table) {
-            let (keyspace, table) = (keyspace.clone(), table.clone());
-            tables.push(TableTotals { keyspace, table, ..TableTotals::default() });
+        let (keyspace, table, table_id) = (&record.keyspace, &record.table, &record.table_id);
+        let is_same =
+            |last: &TableTotals| (&last.keyspace, &last.table, &last.table_id) == (keyspace, table, table_id);
+        if !tables.last().is_some_and(is_same) {
+            let (keyspace, table, table_id) = (keyspace.clone(), table.clone(), table_id.clone());
+            tables.push(TableTotals { keyspace, table, table_id, ..TableTotals::default() });
             met.push(Vec::new());
         }
         let last = tables.len() - 1;

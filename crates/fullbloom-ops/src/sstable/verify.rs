@@ -2,13 +2,14 @@
 
 use super::judge::{Promise, judge};
 use super::{SstableName, each_sstable, problems, rebuild_hint};
+use crate::key_spec::KeyText;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use crate::{serialise, text};
 use fullbloom::dialect::Name;
 use fullbloom_sstable::verify::{self as sstable_verify, Verification};
-use fullbloom_sstable::{FilterProblem, Flag, Sstable, sstable::FILTER};
+use fullbloom_sstable::{ComponentError, FilterProblem, Flag, Sstable, sstable::FILTER};
 use serde::Serialize;
 use std::ops::Deref;
 use std::path::Path;
@@ -35,6 +36,8 @@ pub struct VerifiedSstable {
     pub first_missing: Option<String>,
     /// The first few of them, in hex.
     pub missing_keys: Vec<String>,
+    /// The same keys as values of their type.
+    pub missing_keys_text: Vec<String>,
     /// Where keys are missing: the other dialects that have them all.
     #[serde(serialize_with = "serialise::names")]
     pub reads_as: Vec<Name>,
@@ -52,6 +55,7 @@ impl Deref for VerifiedSstable {
 fn verify(sstable: &Sstable, wish: &VerifyOptions) -> Found<VerifiedSstable> {
     let options = sstable_verify::Options { absent_keys: wish.absent, ..sstable_verify::Options::default() };
     let found = sstable_verify::verify(sstable, options);
+    let written = KeyText::of_sstable(sstable);
     let examples: Vec<String> = found.examples.iter().map(|key| text::hex(key)).collect();
     let record = VerifiedSstable {
         name: SstableName::of(sstable),
@@ -63,6 +67,7 @@ fn verify(sstable: &Sstable, wish: &VerifyOptions) -> Found<VerifiedSstable> {
         rebuilt_identical: found.rebuilt_identical,
         first_missing: examples.first().cloned(),
         missing_keys: examples,
+        missing_keys_text: found.examples.iter().map(|key| written.shown(key)).collect(),
         reads_as: found.reads_as.clone(),
     };
     Found { record, problems: problems_of(sstable, &found, wish.fpr) }
@@ -74,12 +79,15 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification, wanted: Optio
     all.extend(found.problem.iter().map(|problem| problems::of_filter(sstable, problem)));
     // Without a filter there is nothing to look up in.
     let without = matches!(found.problem, Some(FilterProblem::Missing { listed: Some(false) }));
-    all.extend(found.keys_error.iter().filter(|_| !without).map(|e| problems::of_keys(sstable, e)));
+    all.extend(found.lost.iter().map(|name| problems::of_flag(sstable, &Flag::ComponentLost(name))));
+    let is_lost = |e: &&ComponentError| matches!(e, ComponentError::Missing { component } if found.lost.contains(component));
+    let keys_error = found.keys_error.iter().filter(|e| !without && !is_lost(e));
+    all.extend(keys_error.map(|e| problems::of_keys(sstable, e)));
     all.extend(found.index_short.iter().map(|short| problems::index_short(sstable, short)));
     all.extend(found.digests.iter().map(|mismatch| problems::component_checksum(sstable, mismatch)));
     all.extend(found.digest_missing.then(|| problems::checksum_missing(sstable)));
     let scylla_error = found.scylla_error.iter();
-    all.extend(scylla_error.map(|e| Problem::at(&sstable.path(FILTER), Code::ScyllaUnreadable, e)));
+    all.extend(scylla_error.map(|e| problems::of_flag(sstable, &Flag::ScyllaUnreadable(e.clone()))));
     all.extend(found.toc_missing.then(|| problems::of_flag(sstable, &Flag::TocMissing)));
     all.extend(found.not_listed.then(|| problems::of_flag(sstable, &Flag::NotListed)));
     // A filter rebuilt from a part of the keys would hide the others.
@@ -93,7 +101,8 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification, wanted: Optio
             add(Code::KeyMissing, "1 key is not in the filter: its row is invisible".into());
         }
         (missing, []) => {
-            let why = format!("{missing} keys are not in the filter: their rows are invisible");
+            let foreign = problems::foreign(found.filter.as_ref(), found.keys, missing);
+            let why = format!("{missing} keys are not in the filter: their rows are invisible{foreign}");
             add(Code::KeyMissing, why);
         }
         (missing, names) => {

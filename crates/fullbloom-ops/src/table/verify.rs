@@ -3,6 +3,7 @@
 use super::inspect::{NO_FILTER, too_full};
 use super::{problem, short};
 use crate::filter::SATURATED;
+use crate::key_spec::KeyText;
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::text;
@@ -42,6 +43,8 @@ pub struct VerifiedTable {
     pub rebuilt_rules: Option<&'static str>,
     /// The first missing key, in hex.
     pub first_missing: Option<String>,
+    /// The same key as text; in hex after `0x` if it is not text.
+    pub first_missing_text: Option<String>,
 }
 
 impl VerifiedTable {
@@ -79,6 +82,7 @@ pub fn verify<S: Source>(
         rebuilt_bits_per_key: bits_per_key,
         rebuilt_rules: rules.map(releases),
         first_missing: found.first_missing.as_deref().map(text::hex),
+        first_missing_text: found.first_missing.as_deref().map(|key| KeyText::Bytes.shown(key)),
     };
     Ok(Found { record, problems: problems(path, table, &found) })
 }

@@ -323,7 +323,7 @@ fn statistics_that_are_damaged_or_gone_leave_the_rest_readable() {
     fs::remove_file(table.path("nb", 1, "Statistics.db")).unwrap();
     let inspection = inspect(&table.one());
     assert!(matches!(inspection.recorded, Recorded::Missing));
-    assert!(matches!(&inspection.flags[..], [Flag::ComponentsMissing(names)] if names == &["Statistics.db"]));
+    assert!(matches!(&inspection.flags[..], [Flag::ComponentLost("Statistics.db")]));
 }
 
 #[test]
