@@ -5,13 +5,14 @@ use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
-use crate::{database, engine};
+use crate::{database, engine, text};
 use fullbloom::FileError;
 use fullbloom::file::Mapped;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::claim::Claim;
 use fullbloom::internal::replace::{self, Output, Replacement, is_same_file};
 use fullbloom_sstable::rebuild::first_clash;
+use fullbloom_sstable::report::recorded;
 use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, TOC};
 use fullbloom_sstable::{Sstable, walk};
 use fullbloom_table::PrefixExtractor;
@@ -92,6 +93,8 @@ pub struct Restored {
     pub path: String,
     /// The backup that took its place.
     pub backup: String,
+    /// The file was created by a rebuild and is removed: the backup is that of `TOC.txt`.
+    pub removed: bool,
     /// Other components that were put back with it.
     pub rewritten: Vec<String>,
 }
@@ -248,7 +251,7 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
                     }
                 }
             }
-            Ok(Input::Sstables(walk.sstables))
+            Ok(Input::Sstables(with_filters(path, walk.sstables, options, report)))
         }
         PlaceKind::Filter | PlaceKind::Parquet => {
             Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
@@ -257,6 +260,35 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
             ))
         }
     }
+}
+
+/// The sstables without those whose table has no filters on purpose, unless that table was named. An engine
+/// does not read the filters that a new size would give them.
+fn with_filters(
+    path: &Path,
+    sstables: Vec<Sstable>,
+    options: &RebuildOptions,
+    report: &mut RebuildReport,
+) -> Vec<Sstable> {
+    let is_sized = matches!(options.size, Size::Fpr(_) | Size::BitsPerKey(_));
+    if options.restore || !is_sized || !path.is_dir() {
+        return sstables;
+    }
+    let named = fs::canonicalize(path).ok();
+    let is_left_alone = |sstable: &Sstable| {
+        let has_none = !sstable.has(FILTER) && sstable.lists(FILTER) != Some(true);
+        has_none
+            && fs::canonicalize(&sstable.directory).ok() != named
+            && recorded(sstable).is_ok_and(|recorded| recorded.fpr() == Some(1.0))
+    };
+    let (left_alone, others): (Vec<_>, Vec<_>) = sstables.into_iter().partition(is_left_alone);
+    if !left_alone.is_empty() {
+        let count = text::counted(left_alone.len() as u64, "sstable");
+        let why = format!("{count} without a filter left alone: bloom_filter_fp_chance is 1.0");
+        let hint = "name the directory of the table to give it filters";
+        report.problems.push(Problem::at(path, Code::RateOne, why).hint(hint));
+    }
+    others
 }
 
 /// Refuses two new files of the same name, and new files that would take the place of the old ones.
@@ -337,6 +369,7 @@ fn restore_table(
     Ok(Restored {
         path: path.display().to_string(),
         backup: backup.display().to_string(),
+        removed: false,
         rewritten: Vec::new(),
     })
 }

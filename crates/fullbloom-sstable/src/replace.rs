@@ -125,7 +125,12 @@ pub fn check(sstable: &Sstable) -> Result<(), Refusal> {
 #[derive(Debug)]
 pub enum Claimed {
     /// A file, in its place or in another directory.
-    File(Replacement),
+    File {
+        /// The claimed file.
+        replacement: Replacement,
+        /// Keep the old files.
+        backup: bool,
+    },
     /// The directory of a ScyllaDB table, in which no other file may be.
     Scylla {
         /// The claim to the filter.
@@ -143,17 +148,21 @@ impl Claimed {
             Output::InPlace { backup } if sstable.engine() == Engine::Scylla => {
                 Ok(Claimed::Scylla { claim: Claim::of_directory(&filter, waiting)?, backup })
             }
-            Output::InPlace { .. } => {
-                Ok(Claimed::File(Replacement::begin(&filter, output, waiting)?.like(&like(sstable))))
+            Output::InPlace { backup } => {
+                let replacement = Replacement::begin(&filter, output, waiting)?.like(&like(sstable));
+                Ok(Claimed::File { replacement, backup })
             }
-            Output::Into(_) => Ok(Claimed::File(Replacement::begin(&filter, output, waiting)?)),
+            Output::Into(_) => {
+                let replacement = Replacement::begin(&filter, output, waiting)?;
+                Ok(Claimed::File { replacement, backup: false })
+            }
         }
     }
 
     /// The claim to the filter.
     pub fn claim(&self) -> &Claim {
         match self {
-            Claimed::File(replacement) => replacement.claim(),
+            Claimed::File { replacement, .. } => replacement.claim(),
             Claimed::Scylla { claim, .. } => claim,
         }
     }
@@ -166,9 +175,9 @@ impl Rebuilt<'_> {
     /// In place, [`check`] must have been asked first.
     pub fn write(&self, claimed: Claimed) -> Result<Written, FileError> {
         let sstable = self.sstable;
-        let replacement = match claimed {
+        let (replacement, backup) = match claimed {
             Claimed::Scylla { claim, backup } => return self.write_scylla(claim, backup),
-            Claimed::File(replacement) => replacement,
+            Claimed::File { replacement, backup } => (replacement, backup),
         };
         let elsewhere = replacement.directory().map(Path::to_owned);
         let mut written = Written::default();
@@ -181,7 +190,12 @@ impl Rebuilt<'_> {
             written.backups.extend(done.backup);
         }
         match elsewhere {
-            None => written.others.extend(list_filter(sstable)?),
+            None => {
+                if let Some((toc, kept)) = list_filter(sstable, backup)? {
+                    written.others.push(toc);
+                    written.backups.extend(kept);
+                }
+            }
             Some(directory) if sstable.scylla_db().is_some_and(|read| read.digests.is_some()) => {
                 let (from, to) =
                     (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
@@ -233,8 +247,10 @@ impl Rebuilt<'_> {
         let original = if has_digests { original(sstable)? } else { Vec::new() };
         let mut written = Written::default();
         if !in_place {
-            if backup {
+            if backup && sstable.has(FILTER) {
                 written.backups = keep(sstable)?;
+            } else if backup && is_created(sstable) {
+                written.backups.push(keep_toc(sstable)?);
             }
             if recorded.is_some() {
                 rewrite(&claim, &scylla_db, &original, None)?;
@@ -258,12 +274,22 @@ impl Rebuilt<'_> {
 /// first.
 pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Written>, FileError> {
     let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
+    let toc = sstable.path(TOC);
     if sstable.engine() != Engine::Scylla {
-        let restored = replace::restore(&filter, waiting)?;
-        return Ok(restored.map(|_| Written { path: Some(filter), ..Written::default() }));
+        let is_created = newest_backup(sstable).is_some_and(|backup| backup.of_toc);
+        let restored = replace::restore(if is_created { &toc } else { &filter }, waiting)?;
+        return match restored {
+            Some(_) if is_created => remove_created(filter, toc).map(Some),
+            restored => Ok(restored.map(|_| Written { path: Some(filter), ..Written::default() })),
+        };
     }
     let mut claim = Claim::of_directory(&filter, waiting)?;
     let Some(kept) = Kept::newest(sstable) else { return Ok(None) };
+    if kept.is_of_toc() {
+        replace::move_over(&kept.toc, &toc)?;
+        let _ = fs::remove_dir(&kept.directory); // other sstables may have backups there
+        return remove_created(filter, toc).map(Some);
+    }
     let staging = Staging::new(sstable)?;
     claim.temporary_in(&staging.path);
     let mut written = Written::default();
@@ -282,14 +308,40 @@ pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Writt
     Ok(Some(written))
 }
 
-/// The backup that [`restore`] would put back.
-pub fn newest_backup(sstable: &Sstable) -> Option<PathBuf> {
-    match sstable.engine() {
-        Engine::Scylla => {
-            Kept::newest(sstable).map(|kept| if kept.filter.exists() { kept.filter } else { kept.scylla_db })
-        }
-        _ => replace::newest_backup(&sstable.path(FILTER)),
+/// Removes a filter that a rebuild has created, after `TOC.txt` is as it was. In between, a starting node
+/// loads a filter that is not listed, which does no harm.
+fn remove_created(filter: PathBuf, toc: PathBuf) -> Result<Written, FileError> {
+    match fs::remove_file(&filter) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(FileError::io(&filter, "remove", e)),
+        _ => {}
     }
+    Ok(Written { path: Some(filter), others: vec![toc], ..Written::default() })
+}
+
+/// What [`restore`] would put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Backup {
+    /// The kept file.
+    pub path: PathBuf,
+    /// It is the `TOC.txt` from before a rebuild created the filter, which is removed.
+    pub of_toc: bool,
+}
+
+/// The backup that [`restore`] would put back. A filter that was created is undone last: what was rebuilt
+/// later is older then.
+pub fn newest_backup(sstable: &Sstable) -> Option<Backup> {
+    if sstable.engine() == Engine::Scylla {
+        return Kept::newest(sstable).map(|kept| match kept.is_of_toc() {
+            true => Backup { path: kept.toc, of_toc: true },
+            false if kept.filter.exists() => Backup { path: kept.filter, of_toc: false },
+            false => Backup { path: kept.scylla_db, of_toc: false },
+        });
+    }
+    let newest = |component, of_toc| {
+        replace::newest_backup(&sstable.path(component)).map(|path| Backup { path, of_toc })
+    };
+    newest(FILTER, false).or_else(|| newest(TOC, true))
 }
 
 /// A component that is there, whose owner, group and permissions a new one takes.
@@ -330,11 +382,21 @@ fn toc_with_filter(sstable: &Sstable) -> Result<Option<(PathBuf, Vec<u8>)>, File
     Ok(Some((path, new)))
 }
 
-/// Adds the filter to a `TOC.txt` that does not list it. Returns its path if it was rewritten.
-fn list_filter(sstable: &Sstable) -> Result<Option<PathBuf>, FileError> {
+/// Whether the sstable was written without a filter, so that a new one is an addition to its components.
+fn is_created(sstable: &Sstable) -> bool {
+    !sstable.has(FILTER) && sstable.lists(FILTER) == Some(false)
+}
+
+/// Adds the filter to a `TOC.txt` that does not list it. Returns its path if it was rewritten, and the old
+/// one, which is kept only if the filter was created: it tells [`restore`] to remove the filter.
+fn list_filter(sstable: &Sstable, backup: bool) -> Result<Option<(PathBuf, Option<PathBuf>)>, FileError> {
     let Some((path, new)) = toc_with_filter(sstable)? else { return Ok(None) };
-    file::replace(&path, |out| out.write_all(&new))?;
-    Ok(Some(path))
+    let output = Output::InPlace { backup: backup && is_created(sstable) };
+    let written = Replacement::begin(&path, &output, || ())?.write(|out| {
+        out.write_all(&new)?;
+        Ok(new.len() as u64)
+    })?;
+    Ok(Some((path, written.backup)))
 }
 
 /// The same in a ScyllaDB table, whose directory is claimed.
@@ -407,17 +469,23 @@ struct Kept {
     directory: PathBuf,
     filter: PathBuf,
     scylla_db: PathBuf,
+    /// The `TOC.txt` from before the filter was created, alone in its directory.
+    toc: PathBuf,
 }
 
 impl Kept {
     fn numbered(sstable: &Sstable, number: u32) -> Kept {
         let directory = sstable.directory.join(SNAPSHOTS).join(format!("{BACKUP_DIRECTORY}{number}"));
         let path = |component| directory.join(format!("{}{component}", sstable.prefix));
-        Kept { filter: path(FILTER), scylla_db: path(SCYLLA), directory }
+        Kept { filter: path(FILTER), scylla_db: path(SCYLLA), toc: path(TOC), directory }
     }
 
     fn exists(&self) -> bool {
-        self.filter.exists() || self.scylla_db.exists()
+        self.filter.exists() || self.scylla_db.exists() || self.toc.exists()
+    }
+
+    fn is_of_toc(&self) -> bool {
+        self.toc.exists() && !self.filter.exists() && !self.scylla_db.exists()
     }
 
     /// The backup with the highest number.
@@ -438,9 +506,6 @@ pub(crate) const BACKUP_DIRECTORY: &str = "fullbloom-";
 /// Keeps the old filter and its `Scylla.db`. An interrupted run's backup of the same filter is used again.
 fn keep(sstable: &Sstable) -> Result<Vec<PathBuf>, FileError> {
     let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
-    if !sstable.has(FILTER) {
-        return Ok(Vec::new());
-    }
     for number in 1.. {
         let kept = Kept::numbered(sstable, number);
         if replace::is_second_name(&filter, &kept.filter) {
@@ -468,6 +533,19 @@ fn keep(sstable: &Sstable) -> Result<Vec<PathBuf>, FileError> {
         return Ok(paths);
     }
     unreachable!("the loop has no end")
+}
+
+/// Keeps the `TOC.txt` of an sstable that was written without a filter.
+fn keep_toc(sstable: &Sstable) -> Result<PathBuf, FileError> {
+    let toc = sstable.path(TOC);
+    let free = |kept: &Kept| !kept.exists() || kept.is_of_toc() && replace::is_second_name(&toc, &kept.toc);
+    let kept = (1..).map(|number| Kept::numbered(sstable, number)).find(free).expect("numbers do not end");
+    make_directory(&kept.directory, &sstable.directory)?;
+    if !kept.toc.exists() {
+        let failed = |e| FileError::io(&kept.toc, "save the backup", e);
+        replace::link_or_copy(&toc, &kept.toc).map_err(failed)?;
+    }
+    Ok(kept.toc)
 }
 
 /// Sums up what is written.

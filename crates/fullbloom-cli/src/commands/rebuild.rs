@@ -7,7 +7,7 @@ use crate::progress::Places;
 use crate::render;
 use fullbloom::internal::replace;
 use fullbloom_ops::rebuild::Size;
-use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Severity, Watch, rebuild};
+use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Watch, rebuild};
 use fullbloom_table::PrefixExtractor;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,9 @@ use std::path::{Path, PathBuf};
 /// place. If the size changes, or the table has no filter, a new copy of the table is written to another
 /// directory (-o).
 ///
-/// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back.
+/// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back,
+/// and removes a filter that was created. In a directory, sstables of tables without filters
+/// (bloom_filter_fp_chance = 1.0) get one only if the directory of their table is named.
 /// A filter that has the right bytes already is left alone. A database that an engine has open is refused
 /// before anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to
 /// rebuild, 2 on errors.
@@ -133,13 +135,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(failure) = printer.failure {
         return Err(failure);
     }
-    for problem in &report.problems {
-        match problem.severity {
-            Severity::Error => output::problem(problem),
-            Severity::Warning => output::warning(&problem.to_string()),
-            Severity::Note => {}
-        }
-    }
+    report.problems.iter().for_each(output::problem_or_warning);
     let mut out = printer.out;
     if args.json {
         out.json(&super::report_value(&report))?;

@@ -24,7 +24,12 @@ pub fn rebuilt(found: &Found<Rebuilt>) -> String {
 }
 
 fn restored(record: &Restored) -> String {
-    let mut text = format!("{}: restored from {}\n", record.path, record.backup);
+    let mut text = match record.removed {
+        true => {
+            format!("{}: removed: a rebuild created it; TOC.txt is from {}\n", record.path, record.backup)
+        }
+        false => format!("{}: restored from {}\n", record.path, record.backup),
+    };
     for other in &record.rewritten {
         text += &format!("  also restored: {other}\n");
     }

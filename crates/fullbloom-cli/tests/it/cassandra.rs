@@ -1,7 +1,7 @@
 //! Directories of Cassandra: inspected, verified, rebuilt, planned for.
 
 use crate::common::{self, command, finish, run};
-use crate::support::{Table, VERSIONS, filter, index, keys};
+use crate::support::{Table, VERSIONS, filter, index, keys, statistics};
 use fullbloom::dialect::Name;
 use fullbloom_testkit::vectors;
 use serde_json::Value;
@@ -576,4 +576,67 @@ fn missing_keys_are_shown_in_their_type_and_a_foreign_filter_is_named() {
     fs::write(&text, bytes).unwrap();
     let found = run(&["verify", &text], b"").exits(1);
     assert!(found.text().contains("keys are not in the filter") && !found.text().contains(said), "{found:?}");
+}
+
+/// A table that was written without filters, in a data directory beside one that has them.
+fn without_filters() -> (Table, PathBuf) {
+    let table = Table::new();
+    table.add("nb", 1, &keys(1000), 0.01);
+    let never = table.root.path().join("ks/never-2c255f4def2540a60000000000000006");
+    common::copy_tree(&table.directory, &never);
+    fs::remove_file(never.join("nb-1-big-Filter.db")).unwrap();
+    fs::write(never.join("nb-1-big-Statistics.db"), statistics("nb", 1.0, 1000)).unwrap();
+    fs::write(never.join("nb-1-big-TOC.txt"), "Index.db\nStatistics.db\nTOC.txt\n").unwrap();
+    (table, never)
+}
+
+#[test]
+fn a_created_filter_is_undone_with_its_line_in_the_toc() {
+    let (_table, never) = without_filters();
+    let (filter, toc) = (never.join("nb-1-big-Filter.db"), never.join("nb-1-big-TOC.txt"));
+    let (names, old) = (common::list(&never), fs::read(&toc).unwrap());
+    run(&["rebuild", "--fpr", "0.05", &arg(&never)], b"").exits(0);
+    assert!(filter.exists() && fs::read_to_string(&toc).unwrap().contains("Filter.db"));
+    // A second rebuild is undone first.
+    let first = fs::read(&filter).unwrap();
+    run(&["rebuild", "--fpr", "0.01", &arg(&never)], b"").exits(0);
+    run(&["rebuild", "--restore", &arg(&never)], b"").exits(0);
+    assert_eq!(fs::read(&filter).unwrap(), first);
+    let dry = run(&["rebuild", "--restore", "--dry-run", "--json", &arg(&never)], b"").exits(0).json();
+    assert_eq!((&dry["places"][0]["removed"], filter.exists()), (&true.into(), true));
+    let text = run(&["rebuild", "--restore", &arg(&never)], b"").exits(0);
+    assert!(text.text().contains("removed: a rebuild created it"), "{text:?}");
+    assert_eq!((common::list(&never), fs::read(&toc).unwrap()), (names, old));
+    run(&["rebuild", "--restore", &arg(&never)], b"").exits(1);
+
+    // A filter that was only not listed is not one that was created.
+    fs::copy(
+        never.with_file_name("table-1b255f4def2540a60000000000000005").join("nb-1-big-Filter.db"),
+        &filter,
+    )
+    .unwrap();
+    let unlisted = fs::read(&filter).unwrap();
+    run(&["rebuild", "--fpr", "0.05", &arg(&never)], b"").exits(0);
+    for _ in 0..2 {
+        let _ = run(&["rebuild", "--restore", &arg(&never)], b"");
+        assert_eq!(fs::read(&filter).unwrap(), unlisted);
+    }
+}
+
+#[test]
+fn tables_without_filters_get_one_only_if_they_are_named() {
+    let (table, never) = without_filters();
+    let filter = never.join("nb-1-big-Filter.db");
+    let all = run(&["rebuild", "--fpr", "0.05", &arg(table.root.path())], b"").exits(0);
+    assert!(
+        all.err.contains("1 sstable without a filter left alone: bloom_filter_fp_chance is 1.0"),
+        "{all:?}"
+    );
+    assert!(!filter.exists());
+    run(&["rebuild", "--fpr", "0.05", &arg(&filter)], b"").exits(0);
+    assert!(filter.exists(), "the sstable is named");
+    run(&["rebuild", "--restore", &arg(table.root.path())], b"").exits(0);
+    assert!(!filter.exists());
+    run(&["rebuild", "--fpr", "0.05", &arg(&never)], b"").exits(0);
+    assert!(filter.exists(), "the table is named");
 }

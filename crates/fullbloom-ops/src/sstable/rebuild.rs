@@ -242,7 +242,8 @@ pub(crate) fn restore(
     let text = |path: &PathBuf| path.display().to_string();
     Ok(Restored {
         path: path.display().to_string(),
-        backup: text(&backup),
+        backup: text(&backup.path),
+        removed: backup.of_toc,
         rewritten: written.others.iter().map(text).collect(),
     })
 }
