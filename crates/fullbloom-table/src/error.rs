@@ -111,6 +111,12 @@ pub enum Problem {
         /// Where the key is that is not greater than the one before.
         at: At,
     },
+    /// The key of a data block in the index does not separate its keys from those of the next block: lookups
+    /// look for some of them elsewhere.
+    Separator {
+        /// Where the data block is, or the one after it.
+        at: u64,
+    },
     /// The stored checksum does not match the bytes.
     Checksum {
         /// What was read.
@@ -211,6 +217,11 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::KeyOrder { at } => write!(f, "key at {at}: not greater than the key before it"),
+            Problem::Separator { at } => write!(
+                f,
+                "data block at byte {at}: the index does not separate its keys from those of its neighbours, so \
+                 lookups miss some"
+            ),
             Problem::Checksum { of, at, stored, computed } => {
                 write!(f, "{of} at byte {at}: checksum is {computed:#010x}, the file says {stored:#010x}")
             }

@@ -136,7 +136,7 @@ pub struct DataBlocks<'t, S> {
 }
 
 impl<'t, S: Source> DataBlocks<'t, S> {
-    fn new(table: &'t Table<S>) -> Result<Self, Problem> {
+    pub(crate) fn new(table: &'t Table<S>) -> Result<Self, Problem> {
         let shape = table.index_shape();
         let top = table.fetch_block(shape.handle, Role::Index)?.into_index_entries(shape.format);
         Ok(DataBlocks { table, top, partition: None, earliest: [0; 2] })
@@ -180,6 +180,11 @@ impl<'t, S: Source> DataBlocks<'t, S> {
     /// The index key of the current block: not less than any key in it, less than all after it.
     pub fn key(&self) -> &[u8] {
         self.partition.as_ref().map_or(self.top.key(), IndexEntries::key)
+    }
+
+    /// The key in the top level that leads to the current block; in an index of one level, that of the block.
+    pub(crate) fn top_key(&self) -> &[u8] {
+        self.top.key()
     }
 
     /// The first key of the current block, if the index stores it.

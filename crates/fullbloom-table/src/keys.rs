@@ -45,6 +45,46 @@ impl<S: Source> Table<S> {
         Ok(entries.count())
     }
 
+    /// Checks that lookups can find what is in the data blocks: the key of each block in the index is not less
+    /// than the keys of the block, and less than the keys after it. Nothing is known of tables whose comparator
+    /// is not, and of timestamps.
+    pub fn check_index(&self) -> Result<(), TableError> {
+        self.check_separators().map_err(|problem| self.error(problem))
+    }
+
+    fn check_separators(&self) -> Result<(), Problem> {
+        let Some(order) = self.order().filter(|order| order.timestamp == 0) else { return Ok(()) };
+        let (in_user_keys, internal) = (self.index_user_keys(), self.has_internal_keys());
+        let compare = |separator: &[u8], key: &[u8]| match (in_user_keys, internal) {
+            (false, _) => order.internal(separator, key),
+            (true, true) => order.user(separator, &key[..key.len().saturating_sub(FOOTER_LEN)]),
+            (true, false) => order.user(separator, key),
+        };
+        let mut blocks = DataBlocks::new(self)?;
+        let (mut before, mut last): (Option<[Vec<u8>; 2]>, Vec<u8>) = (None, Vec::new());
+        while let Some(handle) = blocks.step()? {
+            let separators = [blocks.key().to_vec(), blocks.top_key().to_vec()];
+            let mut entries = self.block(handle, Role::Data)?.into_entries();
+            let mut is_first = true;
+            while entries.advance()? {
+                // The same entry of the top level leads to all blocks of a partition.
+                let ended = before.iter().flatten().filter(|before| is_first && !separators.contains(before));
+                if ended.into_iter().any(|before| compare(before, entries.key()) != Ordering::Less) {
+                    return Err(Problem::Separator { at: handle.offset });
+                }
+                is_first = false;
+                last.clear();
+                last.extend_from_slice(entries.key());
+            }
+            let is_short = |separator: &Vec<u8>| compare(separator, &last) == Ordering::Less;
+            if !is_first && separators.iter().any(is_short) {
+                return Err(Problem::Separator { at: handle.offset });
+            }
+            before = Some(separators);
+        }
+        Ok(())
+    }
+
     /// Whether the first data block's keys are ordered internal keys with types that LevelDB writes.
     ///
     /// Plain keys pass only by accident: the eighth byte from the end of each must be 0 or 1, and they must

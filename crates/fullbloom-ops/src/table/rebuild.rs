@@ -106,6 +106,8 @@ pub(crate) fn rebuild(
     } else {
         table.count_entries().map_err(|e| problem(path, &e))?
     };
+    // Lookups of a partition or block go by the index: where it lies, no filter makes them find their keys.
+    table.check_index().map_err(|e| problem(path, &e))?;
     if let Some(short) = short(path, table, entries).filter(|_| !options.force) {
         let message = format!("{}: a new filter would lack the missing keys", short.message);
         let hint = "build the filter from the keys that are there";

@@ -8,6 +8,10 @@ use fullbloom_ops::{
     Code, InspectOptions, Inspected, KeySpec, KeysOptions, Place, RebuildOptions, Rebuilt, Status,
     VerifyOptions, WhichOptions, WhichReport, inspect, keys, rebuild, verify, which,
 };
+use fullbloom_table::checksum::Checksum;
+use fullbloom_table::compression::Compression;
+use fullbloom_table::writer::{TableWriter, WriterOptions};
+use fullbloom_table::{Table, TableOptions};
 use fullbloom_testkit::vectors;
 use std::fs;
 use std::ops::ControlFlow;
@@ -302,4 +306,48 @@ fn keys_are_handed_out_and_found_where_they_are() {
     let holders: Vec<_> = report.found.iter().filter(|found| found.record.answers[0] == "maybe").collect();
     assert!(!holders.is_empty() && holders.len() < 4, "{report:?}");
     assert_eq!(report.status, Status::Well);
+}
+
+/// A table of LevelDB with several filters, whose first index key was replaced by another of its length.
+fn with_separator(separator: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let options =
+        WriterOptions { block_size: 2500, compression: Compression::None, ..WriterOptions::leveldb() };
+    let mut writer = TableWriter::new(Vec::new(), options).unwrap();
+    for i in 0..2000 {
+        writer.put(format!("key{i:05}").as_bytes(), b"a value").unwrap();
+    }
+    let mut bytes = writer.finish().unwrap().into_inner();
+    let index = Table::new(bytes.clone(), TableOptions::default()).unwrap().footer().index.unwrap();
+    let (start, end) = (index.offset as usize, (index.offset + index.size) as usize);
+    let at = start + bytes[start..end].windows(3).position(|part| part == b"key").unwrap();
+    bytes[at..at + separator.len()].copy_from_slice(separator);
+    let sum = Checksum::Crc32c.of(&bytes[start..end], bytes[end]);
+    bytes[end + 1..end + 5].copy_from_slice(&sum.to_le_bytes());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("000007.ldb");
+    fs::write(&path, bytes).unwrap();
+    (dir, path)
+}
+
+#[test]
+fn a_table_whose_index_lies_is_refused_and_not_rebuilt_into_a_broken_one() {
+    // Less than the last key of its block; and not less than the first key of the next.
+    for separator in [&b"key00000"[..], b"key00250"] {
+        let (_dir, path) = with_separator(separator);
+        let before = fs::read(&path).unwrap();
+        for (damaged, size) in [(false, Size::AsBefore), (true, Size::Recorded), (false, Size::Fpr(0.01))] {
+            let options = RebuildOptions { damaged, size, ..RebuildOptions::default() };
+            let refused = rebuild(&[place(&path)], &options, &mut ()).unwrap();
+            assert_eq!(
+                (codes(refused.problems()), refused.status),
+                (vec![Code::TableUnreadable], Status::Failed)
+            );
+            assert!(refused.problems[0].message.contains("the index does not separate"), "{refused:?}");
+            assert_eq!(fs::read(&path).unwrap(), before);
+        }
+        assert_eq!(verify(&place(&path), &quick(), &mut ()).unwrap().status, Status::NotWell);
+    }
+    let (_dir, path) = with_separator(b"key");
+    let sound = rebuild(&[place(&path)], &RebuildOptions::default(), &mut ()).unwrap();
+    assert_eq!((sound.status, sound.summary.unchanged), (Status::Well, 1), "nothing was changed in this one");
 }
