@@ -128,7 +128,11 @@ impl Sums {
             return;
         };
         const GOLDEN: u32 = 0x9e37_79b9;
-        let hit = (0..asked).filter(|i| view.may_contain_hash(i.wrapping_mul(GOLDEN))).count();
+        // Other hashes for each filter, and not 0: all its probes are at one position, so that it passes as
+        // often as that bit is set, which is far more often than other hashes do.
+        let first = (self.partitions as u32).wrapping_mul(asked) | 1;
+        let hashes = (0..asked).map(|i| first.wrapping_add(i).wrapping_mul(GOLDEN));
+        let hit = hashes.filter(|hash| view.may_contain_hash(*hash)).count();
         self.add_with_fpr(&view, hit as f64 / f64::from(asked));
     }
 

@@ -211,3 +211,35 @@ fn a_database_without_tables_is_told() {
         run(&args, b"").fails_with("cannot find tables");
     }
 }
+
+#[test]
+fn the_plan_of_a_leveldb_database_is_what_a_database_with_these_filters_has() {
+    let lines: String = (0..60_000).map(|i| format!("user{:012}\t{:020}\n", i * 7, i)).collect();
+    let dirs: Vec<(&str, Dir)> = ["6", "10", "16"]
+        .map(|bits| {
+            let dir = Dir::new();
+            let table = dir.arg("000005.ldb");
+            let build = ["table", "build", "--engine", "leveldb", "--bits-per-key", bits, "-o", &table];
+            run(&build, lines.as_bytes()).exits(0);
+            (bits, dir)
+        })
+        .into();
+    let planned = run(&["plan", "--from", &dirs[1].1.arg(""), "--json"], b"").exits(0).json();
+    for (bits, dir) in &dirs {
+        let real = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
+        let real = &real["summary"]["levels"][0];
+        let rows = planned["summary"]["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["bits_per_key"] == bits.parse::<f64>().unwrap()).unwrap();
+        assert_eq!(row["bytes"], real["bytes"], "{bits} bits: offsets and rounding are known");
+        let (plan, real) = (row["expected_fpr"].as_f64().unwrap(), real["expected_fpr"].as_f64().unwrap());
+        assert!((plan / real - 1.0).abs() < 0.05, "{bits} bits: {plan} planned, {real} real");
+    }
+    // The same for a database that LevelDB made.
+    let real = database("leveldb");
+    let planned = run(&["plan", "--from", &real.arg(""), "--json"], b"").exits(0).json();
+    let now: u64 =
+        planned["places"].as_array().unwrap().iter().map(|l| l["now"]["bytes"].as_u64().unwrap()).sum();
+    let rows = planned["summary"]["rows"].as_array().unwrap();
+    let ten = rows.iter().find(|row| row["bits_per_key"] == 10.0).unwrap();
+    assert_eq!(ten["bytes"].as_u64().unwrap(), now);
+}

@@ -2,7 +2,7 @@
 
 use crate::table::TableRecord;
 use fullbloom::dialect::Name;
-use fullbloom_table::database::Database;
+use fullbloom_table::database::{Database, DatabaseTable};
 use serde::Serialize;
 use std::path::Path;
 
@@ -185,16 +185,21 @@ impl LevelsSum {
     }
 }
 
+/// The column family and level of a table; `None` if it does not belong to the database.
+pub(super) fn level_of(database: &Database, table: &DatabaseTable) -> Option<(String, Option<u32>)> {
+    match (&table.place, database.has_levels()) {
+        (Some(place), _) => Some((place.family.clone(), Some(place.level))),
+        (None, true) => None,
+        (None, false) => Some((String::new(), None)),
+    }
+}
+
 /// The levels of a database. Where there are levels, tables without one do
 /// not belong to the database and are left out.
 pub fn of<'a>(database: &Database, records: impl Iterator<Item = &'a TableRecord>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for (table, record) in database.tables.iter().zip(records) {
-        let (family, level) = match (&table.place, database.has_levels()) {
-            (Some(place), _) => (place.family.clone(), Some(place.level)),
-            (None, true) => continue,
-            (None, false) => (String::new(), None),
-        };
+        let Some((family, level)) = level_of(database, table) else { continue };
         match levels.last_mut() {
             Some(last) if last.family == family && last.level == level => last.add(record),
             _ => {

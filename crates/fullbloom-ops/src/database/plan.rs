@@ -7,8 +7,10 @@ use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
-use crate::{serialise, text};
+use crate::{serialise, table, text};
 use fullbloom::dialect::Name;
+use fullbloom_table::database::Database;
+use fullbloom_table::filter::FilterRanges;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -179,7 +181,11 @@ pub(crate) fn plan(
     let (mut found, mut families) = (Vec::new(), Vec::new());
     for levels in levels.chunk_by(|a, b| a.family == b.family) {
         let keys: u64 = levels.iter().map(Level::total_keys).sum();
-        let sizes: Vec<LevelKeys> = levels.iter().map(level_keys).collect();
+        let divided = |level: &Level| match dialect {
+            Name::LevelDb => Some(ranges_of(&database, level)),
+            _ => None,
+        };
+        let sizes: Vec<LevelKeys> = levels.iter().map(|level| level_keys(level, divided(level))).collect();
         let curves = Curves::new(dialect, &sizes).map_err(|e| Problem::at(path, Code::SizeRefused, e))?;
         let requested = requested(wish, &curves)?;
         // The memory is divided among the families in proportion to their keys.
@@ -268,8 +274,20 @@ fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPla
     }
 }
 
-fn level_keys(level: &Level) -> LevelKeys {
-    LevelKeys { keys: level.total_keys(), tables: level.keys.len() as u64, runs: level.runs() }
+fn level_keys(level: &Level, ranges: Option<FilterRanges>) -> LevelKeys {
+    LevelKeys { keys: level.total_keys(), tables: level.keys.len() as u64, runs: level.runs(), ranges }
+}
+
+/// How LevelDB divides the tables of a level. Those that cannot be read are left out, as their keys are.
+fn ranges_of(database: &Database, level: &Level) -> FilterRanges {
+    let place = Some((level.family.clone(), level.level));
+    let own = database.tables.iter().filter(|table| levels::level_of(database, table) == place);
+    let mut all = FilterRanges::default();
+    for table in own {
+        let ranges = table::open(&table.path, None).ok().and_then(|open| open.filter_ranges().ok());
+        ranges.iter().for_each(|ranges| all.add(ranges));
+    }
+    all
 }
 
 fn level_plan(level: &Level, [requested, equal, optimal]: [Option<Share>; 3]) -> LevelPlan {

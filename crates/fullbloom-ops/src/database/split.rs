@@ -10,10 +10,12 @@
 //!   Athanassoulis and Idreos, "Monkey", 2017). Here the real rates of the dialect and its real sizes are
 //!   used, found by one price for a byte on all levels.
 
+use fullbloom::Filter;
 use fullbloom::SizeError;
 use fullbloom::any;
-use fullbloom::dialect::Name;
+use fullbloom::dialect::{LevelDb, Name};
 use fullbloom::sizing::{Request, Target};
+use fullbloom_table::filter::FilterRanges;
 use serde::Serialize;
 
 /// The most bits per key that a level gets, however much memory there is: beyond it the reads saved are not
@@ -21,7 +23,7 @@ use serde::Serialize;
 pub const MOST_BITS: u32 = 24;
 
 /// The keys of one level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelKeys {
     /// Keys of all tables.
     pub keys: u64,
@@ -29,6 +31,8 @@ pub struct LevelKeys {
     pub tables: u64,
     /// How many of them a lookup may have to read: all of level 0, one of any other.
     pub runs: u64,
+    /// How LevelDB divides the tables; `None` for one filter in each table.
+    pub ranges: Option<FilterRanges>,
 }
 
 /// What one level gets.
@@ -63,8 +67,11 @@ impl Curves {
         let curve = |level: &LevelKeys| {
             let nothing =
                 Share { bits_per_key: 0.0, bytes: 0, expected_fpr: 1.0, useless_reads: level.runs as f64 };
-            let shares = (steps..=MOST_BITS * steps)
-                .map(|step| share(dialect, level, f64::from(step) / f64::from(steps)));
+            let bits = (steps..=MOST_BITS * steps).map(|step| f64::from(step) / f64::from(steps));
+            let shares = bits.map(|bits| match &level.ranges {
+                Some(ranges) => share_of_ranges(ranges, level.runs, bits),
+                None => share(dialect, level, bits),
+            });
             std::iter::once(Ok(nothing)).chain(shares).collect::<Result<Vec<_>, _>>()
         };
         Ok(Curves { levels: levels.iter().map(curve).collect::<Result<_, _>>()? })
@@ -173,13 +180,23 @@ fn share(dialect: Name, level: &LevelKeys, bits_per_key: f64) -> Result<Share, S
     })
 }
 
+/// The share of a level whose tables LevelDB divides like this.
+fn share_of_ranges(ranges: &FilterRanges, runs: u64, bits_per_key: f64) -> Result<Share, SizeError> {
+    let mut bytes = ranges.overhead();
+    for (keys, filters) in &ranges.filters {
+        bytes += filters * Filter::<LevelDb>::with_bits_per_key(*keys, bits_per_key)?.encoded_len();
+    }
+    let expected_fpr = ranges.expected_fpr(bits_per_key)?;
+    Ok(Share { bits_per_key, bytes, expected_fpr, useless_reads: runs as f64 * expected_fpr })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn levels() -> Vec<LevelKeys> {
         [(50_000, 4, 4), (500_000, 5, 1), (5_000_000, 20, 1), (50_000_000, 100, 1)]
-            .map(|(keys, tables, runs)| LevelKeys { keys, tables, runs })
+            .map(|(keys, tables, runs)| LevelKeys { keys, tables, runs, ranges: None })
             .to_vec()
     }
 

@@ -15,6 +15,7 @@ mod holds;
 mod partitioned;
 mod per_block;
 pub(crate) mod policy;
+mod ranges;
 mod table_filter;
 
 pub use full::FullBlock;
@@ -23,4 +24,5 @@ pub use holds::{Holds, Question};
 pub use partitioned::PartitionedBlock;
 pub use per_block::PerBlock;
 pub use policy::{Family, Policy};
+pub use ranges::FilterRanges;
 pub use table_filter::TableFilter;

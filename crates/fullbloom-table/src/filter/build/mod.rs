@@ -37,6 +37,7 @@ use entries::EntryBuilder;
 use fullbloom::SizeError;
 use fullbloom::dialect::rocksdb::{BuildError, Reservation};
 use partitions::PartitionedBuilder;
+pub(crate) use per_block::BASE_LG;
 use per_block::PerBlockBuilder;
 use std::fmt;
 use std::sync::Arc;

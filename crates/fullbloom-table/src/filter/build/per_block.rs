@@ -7,7 +7,7 @@ use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 
 /// Filters cover ranges of this many bytes, as a power of two.
-const BASE_LG: u8 = 11;
+pub(crate) const BASE_LG: u8 = 11;
 
 #[derive(Debug)]
 pub(super) struct PerBlockBuilder {
