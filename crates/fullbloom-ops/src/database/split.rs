@@ -256,7 +256,9 @@ mod tests {
 
     #[test]
     fn where_a_split_gains_nothing_it_is_the_equal_one() {
-        let curves = Curves::new(Name::RocksDb, &[LevelKeys { keys: 2_000, tables: 2, runs: 1 }]).unwrap();
+        let curves =
+            Curves::new(Name::RocksDb, &[LevelKeys { keys: 2_000, tables: 2, runs: 1, ranges: None }])
+                .unwrap();
         for bytes in (500..8_000).step_by(100) {
             let (equal, optimal) = (curves.equal(bytes), curves.optimal(bytes));
             if (reads(&equal), total(&equal)) == (reads(&optimal), total(&optimal)) {
@@ -282,7 +284,7 @@ mod tests {
         assert!(curves.equal(100).is_empty() && curves.optimal(100).is_empty());
         let curves = Curves::new(Name::RocksDb, &levels()).unwrap();
         assert!(curves.optimal(0).iter().all(|share| share.bits_per_key == 0.0));
-        let empty = [LevelKeys { keys: 0, tables: 1, runs: 1 }];
+        let empty = [LevelKeys { keys: 0, tables: 1, runs: 1, ranges: None }];
         assert_eq!(Curves::new(Name::RocksDb, &empty).unwrap().equal(100).len(), 1);
     }
 }

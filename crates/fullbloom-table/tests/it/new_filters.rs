@@ -2,9 +2,12 @@
 //! was none.
 
 use crate::common::{self, keys_of};
-use fullbloom_table::filter::Question;
+use fullbloom::dialect::Name;
+use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
+use fullbloom_table::filter::{Holds, Policy, Question};
 use fullbloom_table::metaindex::FilterLayout;
-use fullbloom_table::{FilterSize, NewFilter, Role, Table, TableOptions};
+use fullbloom_table::writer::{IndexLayout, TableWriter, WriterOptions};
+use fullbloom_table::{FilterSize, NewFilter, PrefixExtractor, Role, Table, TableOptions};
 
 fn written(table: &Table<&[u8]>, filter: &NewFilter) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -167,4 +170,46 @@ fn partitions_of_keys_in_an_unknown_order_are_not_made_anew() {
     let table = Table::new(&bytes[..], options).unwrap();
     let refusal = table.make_filter(FilterSize::BitsPerKey(10.0)).unwrap_err();
     assert!(refusal.to_string().contains("order of the table's keys"), "{refusal}");
+}
+
+/// RocksDB 11.2 walks in total order from a key outside the extractor's domain, so that every such seek must
+/// reach the table. Earlier releases did not ask the filter either.
+#[test]
+fn keys_outside_the_domain_of_the_prefix_extractor_are_never_denied() {
+    let partitions = Layout::Partitioned(Partitioning { target: 80, deviation: 10, with_index: false });
+    for (layout, whole_keys) in
+        [(Layout::Full, true), (Layout::Full, false), (partitions, true), (partitions, false)]
+    {
+        let holds = Holds { whole_keys, prefixes: Some(PrefixExtractor::Fixed(6)) };
+        let policy = Policy::new(Name::RocksDb, 10.0).unwrap();
+        let filter = Some(FilterOptions { layout, holds, ..FilterOptions::new(policy) });
+        let index = match layout {
+            Layout::Full => WriterOptions::default().index,
+            _ => IndexLayout::TwoLevel { target: 60 },
+        };
+        let options = WriterOptions { filter, index, block_size: 200, ..WriterOptions::default() };
+        let mut writer = TableWriter::new(Vec::new(), options).unwrap();
+        // Every other key is too short to have a prefix.
+        let mut keys: Vec<String> = (0..200).map(|i| format!("{:04}", i * 3)).collect();
+        keys.extend((0..200).map(|i| format!("{:04}:{i}", i * 3)));
+        keys.sort();
+        keys.iter().for_each(|key| writer.put(key.as_bytes(), b"v").unwrap());
+        let table = Table::new(writer.finish().unwrap().into_inner(), TableOptions::default()).unwrap();
+        let filter = table.filter().unwrap();
+        let may = |question, key: &str| filter.may_match(question, key.as_bytes()).unwrap();
+        for question in [Question::Get, Question::Seek, Question::SeekBack] {
+            assert!(keys.iter().all(|key| may(question, key)), "{layout:?} {whole_keys} {question:?}");
+        }
+        // Absent keys outside the domain, inside the range of the table.
+        let absent: Vec<String> = (0..199).map(|i| format!("{:04}", i * 3 + 1)).collect();
+        for question in [Question::Seek, Question::SeekBack] {
+            assert!(absent.iter().all(|key| may(question, key)), "{layout:?} {whole_keys} {question:?}");
+        }
+        let passed = absent.iter().filter(|key| may(Question::Get, key)).count();
+        assert!(if whole_keys { passed < 20 } else { passed == absent.len() }, "{layout:?} {passed}");
+        // Absent prefixes are denied.
+        let denied = (0..199).filter(|i| !may(Question::Seek, &format!("{:04}:{i}", i * 3 + 1))).count();
+        assert!(denied > 150, "{layout:?} {whole_keys} {denied}");
+        assert!(table.verify(100).unwrap().is_sound(), "{layout:?} {whole_keys}");
+    }
 }
