@@ -97,5 +97,7 @@ fn or_dash<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
 
 /// The codes of problems, for a column of a table.
 fn codes(problems: &[Problem]) -> String {
-    problems.iter().map(|problem| problem.code.as_str()).collect::<Vec<_>>().join(", ")
+    let mut codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
+    codes.dedup();
+    codes.join(", ")
 }

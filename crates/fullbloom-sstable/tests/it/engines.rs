@@ -397,3 +397,25 @@ fn what_scylla_has_encrypted_is_named_and_not_called_damaged() {
     assert!(flags[1].contains("Partitions.db is encrypted"), "{flags:?}");
     assert!(matches!(replace::check(&sstable), Err(replace::Refusal::Encrypted)));
 }
+
+#[test]
+fn a_filter_created_in_a_table_of_scylla_goes_again_and_leaves_no_unknown_file() {
+    let support = crate::support::Table::new();
+    support.add("mc", 1, &crate::support::keys(200), 0.01);
+    support.put("mc", 1, "TOC.txt", b"Index.db\nStatistics.db\nTOC.txt\n");
+    fs::remove_file(support.path("mc", 1, "Filter.db")).unwrap();
+    fs::create_dir(support.directory.join("staging")).unwrap();
+    let sstable = || Sstable::of_file(&support.path("mc", 1, "Index.db")).unwrap();
+    assert_eq!(sstable().engine(), Engine::Scylla);
+    let (names, toc) = (files(&support.directory), fs::read(support.path("mc", 1, "TOC.txt")).unwrap());
+    let written = rebuilt(&sstable(), &Output::InPlace { backup: true });
+    let kept = support.directory.join("snapshots/fullbloom-1/mc-1-big-TOC.txt");
+    assert_eq!((&written.backups[..], written.others.len()), (&[kept.clone()][..], 1));
+    assert_eq!(sstable().lists("Filter.db"), Some(true));
+    let backup = replace::newest_backup(&sstable()).unwrap();
+    assert_eq!((backup.path, backup.of_toc), (kept, true));
+    assert!(replace::restore(&sstable(), || {}).unwrap().is_some());
+    assert_eq!(fs::read(support.path("mc", 1, "TOC.txt")).unwrap(), toc);
+    assert_eq!(files(&support.directory), names);
+    assert!(replace::newest_backup(&sstable()).is_none());
+}
