@@ -45,9 +45,9 @@ impl<S: Source> Table<S> {
         Ok(entries.count())
     }
 
-    /// Checks that lookups can find what is in the data blocks: the key of each block in the index is not less
-    /// than the keys of the block, and less than the keys after it. Nothing is known of tables whose comparator
-    /// is not, and of timestamps.
+    /// Checks that lookups can find what is in the data blocks: the key of each block in the index is not
+    /// less than the keys of the block, and less than the keys after it. Tables with an unknown comparator or
+    /// with timestamps are not checked.
     pub fn check_index(&self) -> Result<(), TableError> {
         self.check_separators().map_err(|problem| self.error(problem))
     }

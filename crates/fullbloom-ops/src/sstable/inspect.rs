@@ -38,8 +38,8 @@ pub struct SstableRecord {
     pub estimated_keys: Option<f64>,
     /// The rate to expect as it is.
     pub expected_fpr: Option<f64>,
-    /// The type of the partition key, as `Statistics.db` records it: `uuid`, `text,int`; the class where it is
-    /// not supported.
+    /// The type of the partition key, as `Statistics.db` records it: `uuid`, `text,int`; the class where it
+    /// is not supported.
     pub key_type: Option<String>,
     /// Partition keys of the sstable.
     pub keys: Option<u64>,

@@ -53,8 +53,8 @@ impl FilterRanges {
     }
 
     /// The rate to expect of filters with this many bits per key: the filters of the samples are built and
-    /// looked up. A lookup meets a filter as often as the filter has keys: absent keys are taken to lie between
-    /// the present ones.
+    /// looked up. A lookup meets a filter as often as the filter has keys: absent keys are taken to lie
+    /// between the present ones.
     pub fn expected_fpr(&self, bits_per_key: f64) -> Result<f64, SizeError> {
         let asked = LOOKUPS / self.samples.len().max(1) as u32 + 1;
         let (mut passed, mut all, mut hash) = (0.0, 0.0, 0u32);
