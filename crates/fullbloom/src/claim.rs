@@ -12,6 +12,7 @@
 //! The temporary file is removed when anything fails. If a killed process left one behind, the next save of
 //! the same file removes it.
 
+mod links;
 mod lock;
 mod temporary;
 
@@ -121,7 +122,8 @@ impl Claim {
     ///
     /// The new file has the permissions, the group and (where permitted) the owner of the old one, or the
     /// usual ones for a new file. A symbolic link is followed: the file it names is replaced, the link stays.
-    /// A file that somebody changed since it was claimed is not replaced.
+    /// Another user's link in a directory like `/tmp` is refused. A file that somebody changed since it was
+    /// claimed is not replaced.
     pub fn replace(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
         self.prepare(write)?.commit()
     }
@@ -190,38 +192,33 @@ struct Target {
     old: Option<Metadata>,
 }
 
-/// How often a path is looked up again while another process creates its file.
+/// How often a path is looked up again while another process creates or replaces its file.
 const TRIES: u32 = 100;
 
 impl Target {
     fn find(path: &Path) -> io::Result<Target> {
-        let mut tries = 0;
-        loop {
-            let error = match fs::canonicalize(path) {
-                Ok(target) => {
-                    let old = fs::metadata(&target)?;
-                    if !old.is_file() {
-                        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-                    }
-                    return Ok(Target { path: target, old: Some(old) });
-                }
-                Err(e) => e,
-            };
-            match fs::symlink_metadata(path) {
-                Err(_) if error.kind() == io::ErrorKind::NotFound => {
+        for _ in 0..TRIES {
+            let end = links::follow(path)?;
+            let old = match fs::symlink_metadata(&end) {
+                Ok(old) => old,
+                Err(e) if e.kind() != io::ErrorKind::NotFound || end != path => return Err(e),
+                Err(_) => {
                     // The directory's own name, so that all paths to the same new file agree.
                     let (directory, name) = split(path)?;
                     let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
                     return Ok(Target { path: directory.join(name), old: None });
                 }
-                // Another process created it after the first look.
-                Ok(now) if error.kind() == io::ErrorKind::NotFound && !now.is_symlink() && tries < TRIES => {
-                    tries += 1;
+            };
+            // Another process may have put a link there meanwhile, or removed the file.
+            let Ok(place) = fs::canonicalize(&end) else { continue };
+            if fs::symlink_metadata(&place).is_ok_and(|now| identity(&now) == identity(&old)) {
+                if !old.is_file() {
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
                 }
-                // A link that leads nowhere, or a path that cannot be searched.
-                _ => return Err(error),
+                return Ok(Target { path: place, old: Some(old) });
             }
         }
+        Err(io::Error::other("other processes replace it all the time"))
     }
 
     /// Whether both are the same file, unchanged.

@@ -85,8 +85,7 @@ impl Replacement {
         write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
     ) -> Result<Written, FileError> {
         // Symbolic links are followed first: the file they point to is replaced, so that file is backed up.
-        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let backup = if self.backup { keep(&target)? } else { None };
+        let backup = if self.backup { keep(self.claim.place())? } else { None };
         let mut bytes = 0;
         let replaced = self.claim.replace(|out| {
             bytes = write(out)?;
@@ -144,10 +143,9 @@ pub fn newest_backup(target: &Path) -> Option<PathBuf> {
 /// Puts the newest backup of a file back in its place, by one rename. Returns the backup's name; `None` if
 /// there is no backup. Calls `waiting` once if another process has claimed the file.
 pub fn restore(target: &Path, waiting: impl FnOnce()) -> Result<Option<PathBuf>, FileError> {
-    let _claim = Claim::wait(target, waiting)?;
-    let Some(backup) = newest_backup(target) else { return Ok(None) };
-    let whole = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-    move_over(&backup, &whole)?;
+    let claim = Claim::wait(target, waiting)?;
+    let Some(backup) = newest_backup(claim.place()) else { return Ok(None) };
+    move_over(&backup, claim.place())?;
     Ok(Some(backup))
 }
 

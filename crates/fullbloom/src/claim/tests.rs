@@ -215,3 +215,43 @@ fn private_files_are_for_their_owner_only() {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
     }
 }
+
+/// The link of another user, as somebody could put it into `/tmp`. Only root can make one.
+#[cfg(unix)]
+#[test]
+fn another_users_link_in_a_shared_directory_is_not_followed() {
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+    let (shared, private) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (link, victim) = (shared.path().join("out"), private.path().join("victim"));
+    fs::write(&victim, b"precious").unwrap();
+    symlink(&victim, &link).unwrap();
+    if lchown(&link, Some(12_345), None).is_err() {
+        return;
+    }
+    let mode = |mode| fs::set_permissions(shared.path(), fs::Permissions::from_mode(mode)).unwrap();
+    let save = |path: &Path| replace(path, |out| out.write_all(b"new"));
+    mode(0o1777);
+    let refused = save(&link).unwrap_err().to_string();
+    assert!(refused.contains("symbolic link of another user"), "{refused}");
+    assert!(crate::replace::restore(&link, || {}).is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+
+    // A link that leads to the link is no better.
+    let own = private.path().join("own");
+    symlink(&link, &own).unwrap();
+    assert!(save(&own).is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+    assert_eq!(names(shared.path()), ["out"]);
+
+    // Without the sticky bit the administrator chose to share everything; the directory's owner is trusted.
+    mode(0o777);
+    save(&link).unwrap();
+    mode(0o1777);
+    chown(shared.path(), Some(12_345), None).unwrap();
+    save(&link).unwrap();
+    chown(shared.path(), Some(0), None).unwrap();
+    lchown(&link, Some(0), None).unwrap();
+    save(&link).unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"new");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
