@@ -76,6 +76,10 @@ pub struct KeyArgs {
     #[arg(short = '0', long, help_heading = KEYS)]
     pub null: bool,
 
+    /// Lines are keys of any bytes; without it, files that are not text are refused
+    #[arg(long, help_heading = KEYS)]
+    binary: bool,
+
     #[command(flatten)]
     part: PartArgs,
 }
@@ -94,12 +98,16 @@ pub struct EntryArgs {
     /// Entries end with a zero byte instead of a newline
     #[arg(short = '0', long)]
     pub null: bool,
+
+    /// Lines have any bytes; without it, files that are not text are refused
+    #[arg(long)]
+    binary: bool,
 }
 
 impl EntryArgs {
     /// The format of the lines.
     pub fn format(&self) -> KeyFormat {
-        KeyFormat { end: if self.null { 0 } else { b'\n' }, ..KeyFormat::LINES }
+        KeyFormat { end: if self.null { 0 } else { b'\n' }, binary: self.binary, ..KeyFormat::LINES }
     }
 }
 
@@ -151,7 +159,7 @@ impl KeyArgs {
     /// The format of the keys.
     pub fn format(&self) -> KeyFormat {
         let end = if self.null { 0 } else { b'\n' };
-        KeyFormat { end, hex: self.hex, typed: None, part: self.part.part() }
+        KeyFormat { end, hex: self.hex, binary: self.binary, typed: None, part: self.part.part() }
     }
 }
 

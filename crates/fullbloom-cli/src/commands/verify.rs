@@ -69,6 +69,10 @@ pub struct Args {
     #[arg(short = '0', long, requires = "keys")]
     null: bool,
 
+    /// Lines of the key files are keys of any bytes; without it, files that are not text are refused
+    #[arg(long, requires = "keys")]
+    binary: bool,
+
     #[command(flatten)]
     types: LookupTypeArgs,
 
@@ -181,7 +185,7 @@ fn with_keys(
 ) -> Result<Found<VerifiedFilter>, Refused> {
     let file = FilterFile::load(path, read)?;
     let end = if args.null { 0 } else { b'\n' };
-    let format = KeyFormat { end, hex: args.hex, ..KeyFormat::LINES };
+    let format = KeyFormat { end, hex: args.hex, binary: args.binary, ..KeyFormat::LINES };
     types.key_type.check_dialect(path, file.dialect())?;
     let mut keys = Keys::new(&args.keys, types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());

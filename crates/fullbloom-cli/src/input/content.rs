@@ -2,6 +2,7 @@
 
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use fullbloom::internal::sniff;
 use lzma_rust2::XzReader;
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -63,11 +64,29 @@ const REFUSED: [(&[u8], &str, &str); 12] = [
     (b"SQLite format 3\0", "an SQLite database", "sqlite3 FILE 'SELECT …' prints a column"),
 ];
 
+/// Where a tar archive has its magic, and the magic.
+const TAR: (usize, &[u8]) = (257, b"ustar");
+
+const TAR_ARCHIVE: NotKeys = NotKeys { what: "a tar archive", hint: "tar -xOf FILE prints what is in it" };
+
+const BINARY: NotKeys = NotKeys { what: "binary data", hint: "keys in UTF-16 become UTF-8 by iconv" };
+
 /// The byte-order mark of UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// What a stream of records may contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Lines of text.
+    Text,
+    /// Lines in which every byte is checked later. Known contents that are never lines are refused.
+    Lines,
+    /// Any bytes.
+    Anything,
+}
+
 /// A stream that is not a list of keys.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotKeys {
     /// What it is.
     pub what: &'static str,
@@ -80,6 +99,8 @@ pub struct NotKeys {
 pub enum Refused {
     Io(io::Error),
     NotKeys(NotKeys),
+    /// Binary data that is none of the known contents.
+    Binary(NotKeys),
 }
 
 impl From<io::Error> for Refused {
@@ -96,10 +117,10 @@ pub struct Content<'a> {
     pub had_mark: bool,
 }
 
-/// The contents of a stream. Lines of keys are text; other records may begin with any bytes.
-pub fn contents<'a>(raw: impl Read + Send + 'a, is_lines: bool) -> Result<Content<'a>, Refused> {
+/// The contents of a stream, if they may be what is expected.
+pub fn contents<'a>(raw: impl Read + Send + 'a, expected: Expected) -> Result<Content<'a>, Refused> {
     let bytes = decompressed(raw)?;
-    if !is_lines {
+    if expected == Expected::Anything {
         return Ok(Content { bytes, had_mark: false });
     }
     let (mut front, bytes) = begin(bytes, COMPRESSED_BLOCK, |front| {
@@ -109,11 +130,33 @@ pub fn contents<'a>(raw: impl Read + Send + 'a, is_lines: bool) -> Result<Conten
     if let Some((_, what, hint)) = REFUSED.into_iter().find(|(magic, ..)| front.starts_with(magic)) {
         return Err(Refused::NotKeys(NotKeys { what, hint }));
     }
+    let (at, magic) = TAR;
+    if front.get(at..).is_some_and(|rest| rest.starts_with(magic)) {
+        return Err(Refused::NotKeys(TAR_ARCHIVE));
+    }
+    if expected == Expected::Text && is_binary(&front) {
+        return Err(Refused::Binary(BINARY));
+    }
     let had_mark = front.starts_with(MARK);
     if had_mark {
         front.drain(..MARK.len());
     }
     Ok(Content { bytes: Box::new(Cursor::new(front).chain(bytes)), had_mark })
+}
+
+/// Whether a stream that begins with these bytes is not text.
+///
+/// A zero byte decides. Other control characters separate fields in some files of UTF-8, and texts in
+/// Latin-1, Shift-JIS or GBK are not UTF-8: one of the two alone is a list of keys, both together are not,
+/// and a filter is none either.
+fn is_binary(front: &[u8]) -> bool {
+    let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t'..=b'\r');
+    if !front.iter().any(is_control) {
+        return false;
+    }
+    // The last character may be cut off.
+    let is_utf8 = std::str::from_utf8(front).map_or_else(|e| e.error_len().is_none(), |_| true);
+    front.contains(&0) || !is_utf8 || sniff::dialect(None, front).is_ok()
 }
 
 /// Reads the beginning of a stream, and on while `goes_on` says that it may be of interest. One read, if its
@@ -210,7 +253,7 @@ mod tests {
     #[test]
     fn a_short_line_of_a_slow_pipe_is_not_held_back() {
         for line in [&b"B\n"[..], b"P\n", b"PAR1\n", b"libbloom2\n", b"\xef\n", b"7\n", b"\n"] {
-            let mut content = contents(Once(Some(line)), true).ok().unwrap();
+            let mut content = contents(Once(Some(line)), Expected::Text).ok().unwrap();
             let mut read = vec![0; line.len()];
             content.bytes.read_exact(&mut read).unwrap();
             assert_eq!((read.as_slice(), content.had_mark), (line, false));
@@ -221,13 +264,40 @@ mod tests {
     fn what_is_not_lines_is_refused_and_other_records_may_begin_with_anything() {
         for (magic, what, _) in REFUSED {
             let bytes = [magic, b"anything\n"].concat();
-            match contents(bytes.as_slice(), true).err().unwrap() {
-                Refused::NotKeys(NotKeys { what: found, .. }) => assert_eq!(found, what),
-                Refused::Io(e) => panic!("{e}"),
+            for expected in [Expected::Text, Expected::Lines] {
+                match contents(bytes.as_slice(), expected).err().unwrap() {
+                    Refused::NotKeys(NotKeys { what: found, .. }) => assert_eq!(found, what),
+                    other => panic!("{other:?}"),
+                }
             }
             let mut read = Vec::new();
-            contents(bytes.as_slice(), false).ok().unwrap().bytes.read_to_end(&mut read).unwrap();
+            contents(bytes.as_slice(), Expected::Anything)
+                .ok()
+                .unwrap()
+                .bytes
+                .read_to_end(&mut read)
+                .unwrap();
             assert_eq!(read, bytes);
+        }
+    }
+
+    #[test]
+    fn text_in_any_encoding_is_text_and_bytes_of_programs_are_not() {
+        let long = "é".repeat(40_000);
+        for text in [
+            &b"plain\tlines\r\n\x0c"[..],
+            "Grüße\u{85}\n".as_bytes(),
+            &long.as_bytes()[..65_535], // a character is cut off
+            b"caf\xe9\n",
+            b"\x82\xa0\x82\xa2\n", // Shift-JIS
+            b"a\x01b\x1fc\n",
+            b"\x1b[1mbold\x1b[0m\n",
+            b"",
+        ] {
+            assert!(!is_binary(text), "{text:?}");
+        }
+        for bytes in [&b"a\0b\n"[..], b"\x7fELF\x02\x01\x01", b"a\x01\xff\n", b"k\0e\0y\0\n\0"] {
+            assert!(is_binary(bytes), "{bytes:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::batches::Splitter;
 use super::blocks::{Block, Blocks};
-use super::content::contents;
+use super::content::{Expected, contents};
 use super::{KeyFormat, count_records};
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
@@ -38,8 +38,9 @@ pub fn read_keys(data: &[u8]) {
             KeyFormat { end, typed, ..KeyFormat::LINES }
         }
     };
+    let expected = if end == b'\n' { Expected::Text } else { Expected::Anything };
     let pipe = Pipe { bytes, step: usize::from(*step) + 1 };
-    let Ok(content) = contents(pipe, end == b'\n') else { return };
+    let Ok(content) = contents(pipe, expected) else { return };
     let (mut blocks, mut block) = (Blocks::new(content.bytes, end), Block::default());
     let mut splitter = Splitter::new(format);
     let (mut keys, mut counted, mut plain) = (0, 0, Vec::new());

@@ -26,6 +26,7 @@ use crate::output;
 use crate::progress::Progress;
 use batches::Splitter;
 use blocks::{Block, Blocks};
+use content::Expected;
 use fullbloom::dialect::Name;
 use fullbloom_ops::KeySpec;
 use source::{Label, Source};
@@ -40,6 +41,8 @@ pub struct KeyFormat {
     pub end: u8,
     /// Each record is the hex of a key.
     pub hex: bool,
+    /// Lines may have any bytes, not only text.
+    pub binary: bool,
     /// Each record is a value of this type, and the key is the bytes that this dialect hashes for it.
     pub typed: Option<(KeySpec, Name)>,
     /// The part of a record that is its key.
@@ -48,11 +51,16 @@ pub struct KeyFormat {
 
 impl KeyFormat {
     /// Records that are their keys.
-    pub const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false, typed: None, part: WHOLE };
+    pub const LINES: KeyFormat =
+        KeyFormat { end: b'\n', hex: false, binary: false, typed: None, part: WHOLE };
 
-    /// Whether records are lines.
-    fn is_lines(&self) -> bool {
-        self.end == b'\n'
+    /// What a file of such records may contain.
+    fn expected(&self) -> Expected {
+        match self.end {
+            b'\n' if self.hex => Expected::Lines,
+            b'\n' if !self.binary => Expected::Text,
+            _ => Expected::Anything,
+        }
     }
 }
 
@@ -73,7 +81,7 @@ impl Keys {
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
         let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
-        let lines_checked = format.hex || !format.is_lines();
+        let lines_checked = format.expected() != Expected::Text;
         Ok(Keys { sources, format, lines_checked })
     }
 
@@ -120,13 +128,13 @@ impl Keys {
     /// Counts the keys. A stream that cannot be read twice is kept: up to 64 MiB in memory, the rest in a
     /// temporary file without a name, which disappears with the process.
     pub fn count(&mut self, progress: &Progress) -> Result<u64, Failure> {
-        let (end, is_lines) = (self.format.end, self.format.is_lines());
+        let (end, expected) = (self.format.end, self.format.expected());
         let mut keys = 0;
         let mut block = Block::default();
         for source in &mut self.sources {
             let name = source.name();
             let mut spool = source.spool();
-            let mut blocks = Blocks::new(source.open(progress, is_lines)?, end);
+            let mut blocks = Blocks::new(source.open(progress, expected)?, end);
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
                 keys += count_keys(block.bytes(), &self.format);
                 if let Some(spool) = &mut spool {
@@ -150,7 +158,7 @@ impl Keys {
         let mut block = Block::default();
         for source in &mut self.sources {
             let name = source.name();
-            let mut blocks = Blocks::new(source.open(progress, self.format.is_lines())?, self.format.end);
+            let mut blocks = Blocks::new(source.open(progress, self.format.expected())?, self.format.end);
             let mut splitter = Splitter::new(self.format.clone());
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
                 warn_of_lines(&mut self.lines_checked, &name, block.bytes(), &self.format);

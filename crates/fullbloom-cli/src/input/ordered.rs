@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
             let Some((name, blocks)) = &mut self.current else {
                 let source = self.sources.next()?;
                 let name = source.name();
-                match source.open(self.progress, self.format.is_lines()) {
+                match source.open(self.progress, self.format.expected()) {
                     Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.format.end))),
                     Err(failure) => break Err(failure),
                 }

@@ -1,9 +1,11 @@
 //! Where keys come from: files, standard input, and the kept part of it.
 
-use super::content::{self, Content, Refused, contents};
+use super::content::{self, Content, Expected, NotKeys, Refused, contents};
 use crate::error::Failure;
 use crate::output;
 use crate::progress::Progress;
+use fullbloom_ops::filter::{FilterFile, ReadOptions};
+use fullbloom_ops::{self as ops, PlaceKind};
 use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -123,11 +125,11 @@ impl Source {
     }
 
     /// Its bytes from the beginning, decompressed. If its records are lines, a byte-order mark is left out,
-    /// and contents that are known not to be text are refused.
+    /// and contents that are not what is expected are refused.
     pub fn open<'a>(
         &'a mut self,
         progress: &'a Progress,
-        is_lines: bool,
+        expected: Expected,
     ) -> Result<Box<dyn Read + Send + 'a>, Failure> {
         let raw: io::Result<Box<dyn Read + Send + 'a>> = match &mut self.place {
             Place::File(file) | Place::Stream(file) => File::open(file).map(|file| Box::new(file) as _),
@@ -140,13 +142,11 @@ impl Source {
         };
         let tracked = raw.map(|source| Tracked { source, progress });
         let name = &self.name;
-        let examined = tracked.map_err(Refused::Io).and_then(|raw| contents(raw, is_lines));
+        let examined = tracked.map_err(Refused::Io).and_then(|raw| contents(raw, expected));
         let Content { bytes, had_mark } = examined.map_err(|refused| match refused {
             Refused::Io(e) => name.failed(&e),
-            Refused::NotKeys(found) => {
-                let failure = Failure::new(name, format_args!("{}, not lines of keys", found.what));
-                failure.hint(format!("{}; --null takes keys of any bytes", found.hint))
-            }
+            Refused::NotKeys(found) => name.refused(found),
+            Refused::Binary(found) => name.refused(name.recognised().unwrap_or(found)),
         })?;
         if had_mark && !self.mark_noted {
             self.mark_noted = true;
@@ -167,6 +167,31 @@ impl Source {
 }
 
 impl Label {
+    /// The source is not a list of keys.
+    fn refused(&self, found: NotKeys) -> Failure {
+        let failure = Failure::new(self, format_args!("{}, not lines of keys", found.what));
+        failure.hint(format!(
+            "{}; --binary takes lines of any bytes, --null keys that end with a zero byte",
+            found.hint
+        ))
+    }
+
+    /// What a file of binary data is, if `inspect` recognises it.
+    fn recognised(&self) -> Option<NotKeys> {
+        let Label::File(path) = self else { return None };
+        let (what, hint) = match ops::Place::detect(path, None).kind() {
+            PlaceKind::Table => ("a table of LevelDB or RocksDB", "fullbloom keys FILE prints its keys"),
+            PlaceKind::Sstable => {
+                ("a component of an sstable", "fullbloom keys FILE prints its partition keys")
+            }
+            _ if FilterFile::map(path, &ReadOptions::new()).is_ok() => {
+                ("a filter", "fullbloom inspect FILE shows it; a filter does not store its keys")
+            }
+            _ => return None,
+        };
+        Some(NotKeys { what, hint })
+    }
+
     /// Reading the source failed.
     pub fn failed(&self, cause: &io::Error) -> Failure {
         Failure::new(self, format_args!("cannot read keys: {cause}"))

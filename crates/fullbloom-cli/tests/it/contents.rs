@@ -64,14 +64,63 @@ fn a_byte_order_mark_is_not_part_of_the_first_key() {
 }
 
 #[test]
-fn bytes_that_are_hardly_text_give_one_warning() {
-    for (bytes, words) in [(&b"a\0b\nc\0\n"[..], "zero bytes in lines"), (b"caf\xe9\nth\xe9\n", "not UTF-8")]
-    {
-        let done = run(&["unique"], bytes).exits(0);
-        assert_eq!((done.err.matches("warning:").count(), done.out.as_slice()), (1, bytes), "{done:?}");
-        assert!(done.err.contains(words), "{done:?}");
-        assert_eq!(run(&["unique", "-0", "-c"], bytes).exits(0).err, "");
-    }
+fn text_that_is_not_utf_8_gives_one_warning() {
+    let bytes = b"caf\xe9\nth\xe9\n";
+    let done = run(&["unique"], bytes).exits(0);
+    assert_eq!((done.err.matches("warning:").count(), done.out.as_slice()), (1, &bytes[..]), "{done:?}");
+    assert!(done.err.contains("not UTF-8"), "{done:?}");
+    assert_eq!(run(&["unique", "-0", "-c"], bytes).exits(0).err, "");
     let done = run(&["unique"], "café\nthé\n".as_bytes()).exits(0);
     assert_eq!(done.err, "");
+}
+
+#[test]
+fn binary_data_is_no_list_of_keys_unless_an_option_says_so() {
+    let dir = Dir::new();
+    let filter = dir.arg("f.bloom");
+    run(&["build", "-q", "--expected-keys", "100", "-o", &filter], KEYS).exits(0);
+    let elf = std::fs::read(env!("CARGO_BIN_EXE_fullbloom")).unwrap();
+    let utf16: Vec<u8> = "apple\npear\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut tar = vec![0; 1024];
+    tar[..8].copy_from_slice(b"keys.txt");
+    tar[257..262].copy_from_slice(b"ustar");
+    for (bytes, what) in [
+        (&elf[..100_000], "binary data"),
+        (&utf16, "binary data"),
+        (&tar, "a tar archive"),
+        (b"a\0b\n", "binary"),
+    ] {
+        let file = dir.file("keys", bytes);
+        let refused = run(&["build", "-o", &dir.arg("new"), &file], b"").fails_with(what);
+        assert!(refused.err.contains("--binary") && refused.err.contains("--null"), "{refused:?}");
+        assert!(!dir.path("new").exists());
+        for args in
+            [&["check", &filter][..], &["unique"], &["insert", &filter], &["verify", &filter, "--keys", "-"]]
+        {
+            assert!(run(args, bytes).exits(2).err.contains(what), "{args:?}");
+            let done = run(&[args, &["--binary"]].concat(), bytes);
+            assert!(done.code < 2 && !done.err.contains("UTF-8"), "{done:?}");
+            assert!(run(&[args, &["--null"]].concat(), bytes).code < 2);
+        }
+        run(&["unique", "--hex"], bytes).fails_with("");
+    }
+}
+
+#[test]
+fn filters_and_tables_of_every_system_are_no_lists_of_keys() {
+    let dir = Dir::new();
+    let dialects =
+        ["cassandra", "guava", "guava-32", "spark", "spark-2", "orc", "dcso", "poppy", "rocksdb", "parquet"];
+    for dialect in dialects {
+        let name = if dialect == "cassandra" { "nb-1-big-Filter.db" } else { "f" };
+        let file = dir.arg(name);
+        run(&["build", "-q", "--dialect", dialect, "-o", &file], KEYS).exits(0);
+        let refused = run(&["unique", &file], b"").fails_with("not lines of keys");
+        let named = ["a filter", "a component of an sstable"].iter().any(|what| refused.err.contains(what));
+        assert!(named, "{dialect}: {refused:?}");
+        run(&["unique"], &dir.read(name)).fails_with("not lines of keys");
+    }
+    let table = dir.arg("000001.ldb");
+    run(&["table", "build", "-o", &table], b"a\t1\nb\t2\n").exits(0);
+    run(&["unique", &table], b"").fails_with("a table of LevelDB or RocksDB");
 }

@@ -430,7 +430,7 @@ mod full {
     fn an_endless_line_is_an_error_and_not_all_memory() {
         let dir = Dir::new();
         let filter = leveldb_filter(&dir, "f", &["a"]);
-        let out = run(&["check", &filter, "--dialect", "leveldb", "-c", "/dev/zero"], b"");
+        let out = run(&["check", &filter, "--dialect", "leveldb", "--binary", "-c", "/dev/zero"], b"");
         out.fails_with("/dev/zero: cannot read keys: a key is longer than 256 MiB");
     }
 }
