@@ -10,6 +10,7 @@ use crate::text;
 use anstream::{AutoStream, ColorChoice};
 use fullbloom_ops::{Problem, Severity};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -82,7 +83,7 @@ impl Output {
 
     /// Writes one JSON object, readable by people too.
     pub fn json(&mut self, value: &Value) -> Result<(), Failure> {
-        self.bytes(format!("{value:#}\n").as_bytes())
+        self.bytes(escaped(&format!("{value:#}\n")).as_bytes())
     }
 
     /// Writes what is buffered, because more input may take long: `tail -f log | fullbloom unique | …` prints
@@ -114,6 +115,23 @@ impl Output {
         }
         written.map_err(|e| Failure::writing("standard output", &e))
     }
+}
+
+/// JSON in which every character that steers a terminal is escaped, as its grammar demands of ESC alone.
+/// Outside of strings there are none but newlines.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| c != '\n' && text::is_steering(c);
+    if !json.contains(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut clean = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        match is_raw(c) {
+            true => clean += &format!("\\u{:04x}", u32::from(c)), // all of them have four digits
+            false => clean.push(c),
+        }
+    }
+    Cow::Owned(clean)
 }
 
 impl Drop for Output {

@@ -114,14 +114,21 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The text with control characters written out, so that a file name cannot steer a terminal.
+/// Whether a character steers a terminal (C0 and C1 controls) or makes text look like another one (the marks,
+/// overrides and isolates of bidirectional writing).
+pub fn is_steering(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with [steering](is_steering) characters written out, so that a file name cannot steer a terminal.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(|c: char| c.is_control()) {
+    if !text.contains(is_steering) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if c.is_control() {
+        if is_steering(c) {
             let _ = write!(clean, "{}", c.escape_default()); // a String takes everything
         } else {
             clean.push(c);
@@ -187,6 +194,13 @@ mod tests {
     fn control_characters_are_written_out() {
         assert_eq!(printable("plain ä name"), "plain ä name");
         assert_eq!(printable("a\x1b[31m\nb"), "a\\u{1b}[31m\\nb");
+        assert_eq!(printable("a\u{9b}31m\u{202e}txt.exe"), "a\\u{9b}31m\\u{202e}txt.exe");
+        for c in ['\u{80}', '\u{9f}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{2066}', '\u{2069}'] {
+            assert!(is_steering(c), "{c:?}");
+        }
+        for c in ['\u{a0}', '\u{200d}', '\u{202f}', '\u{206a}', 'ש'] {
+            assert!(!is_steering(c), "{c:?}");
+        }
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub struct WhichOptions {
 pub struct Answers {
     /// Where the filter is.
     pub path: String,
+    /// The same, to be opened: it may be no text.
+    #[serde(skip)]
+    pub place: PathBuf,
     /// `filter`, `sstable`, `table` or `column`.
     pub kind: &'static str,
     /// For each key, in order: `maybe`, `no`, or `unknown` if the filter cannot be read.
@@ -228,7 +231,8 @@ fn bytes(
 fn answers(path: &Path, kind: &'static str, answers: impl Iterator<Item = bool>) -> Answers {
     let answers: Vec<_> = answers.map(|may| if may { "maybe" } else { "no" }).collect();
     let looked_up = vec![true; answers.len()];
-    Answers { path: path.display().to_string(), kind, answers, reason: None, looked_up, key_type: None }
+    let (path, place) = (path.display().to_string(), path.to_owned());
+    Answers { path, place, kind, answers, reason: None, looked_up, key_type: None }
 }
 
 /// Every key may be there.

@@ -92,7 +92,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             .filter(|problem| problem.is_error())
             .for_each(output::problem);
         if !args.json {
-            out.bytes(lines(args, found).as_bytes())?;
+            let text = lines(args, found, out.is_terminal());
+            out.bytes(&text)?;
             out.pause()?;
         }
     }
@@ -118,9 +119,10 @@ fn options(args: &Args) -> Result<WhichOptions, Failure> {
     })
 }
 
-/// One line for each filter and key; only paths if that is asked for.
-fn lines(args: &Args, found: &[Found<Answers>]) -> String {
-    let mut lines = String::new();
+/// One line for each filter and key; only paths if that is asked for. Paths alone are for other programs,
+/// which open them: only on a terminal they are escaped.
+fn lines(args: &Args, found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
+    let mut lines = Vec::new();
     for Found { record, .. } in found {
         let path = text::printable(&record.path);
         if args.list || args.invert {
@@ -129,7 +131,8 @@ fn lines(args: &Args, found: &[Found<Answers>]) -> String {
                 false => record.answers.iter().all(|answer| *answer == "no"),
             };
             if selected {
-                lines += &format!("{path}\n");
+                let raw = record.place.as_os_str().as_encoded_bytes();
+                output::append(&mut lines, if is_terminal { path.as_bytes() } else { raw }, b'\n');
             }
             continue;
         }
@@ -139,7 +142,7 @@ fn lines(args: &Args, found: &[Found<Answers>]) -> String {
                 1 => String::new(),
                 _ => format!("  {}", text::printable(&key.to_string_lossy())),
             };
-            lines += &format!("{answer:<7}  {path}{reason}{key}\n");
+            lines.extend_from_slice(format!("{answer:<7}  {path}{reason}{key}\n").as_bytes());
         }
     }
     lines

@@ -469,3 +469,41 @@ fn a_directory_as_key_file_is_named() {
         run(&["check", &filter, "--dialect", "leveldb", &dir.arg("")], b"").fails_with("is a directory");
     assert!(out.err.contains("hint: "), "{out:?}");
 }
+
+/// In JSON and in messages, as ESC is.
+#[test]
+fn characters_that_steer_a_terminal_are_escaped() {
+    let dir = Dir::new();
+    let label = "a\u{9b}31m\u{202e}txt\u{2066}\u{7f}\u{200f}";
+    let filter = dir.arg("f\u{202e}\u{85}.bloom");
+    let told = run(&["build", "--label", label, "-o", &filter], b"a\n").exits(0);
+    let json = run(&["inspect", "--json", &filter], b"").exits(0);
+    let built = run(&["build", "--json", "--label", label, "-o", &filter], b"a\n").exits(0);
+    let missing = run(&["inspect", &dir.arg("\u{202e}\u{9b}")], b"").exits(2);
+    let is_raw = |c: char| c != '\n' && (c.is_control() || ('\u{200e}'..'\u{206a}').contains(&c));
+    for text in [told.text(), json.text(), built.text(), &told.err, &missing.err] {
+        assert!(!text.contains(is_raw), "{text:?}");
+    }
+    assert!(told.text().contains("a\\u{9b}31m\\u{202e}txt"), "{told:?}");
+    assert_eq!(json.json()["places"][0]["label"], label);
+    assert!(json.text().contains("\\u009b31m\\u202e"), "{json:?}");
+}
+
+/// Other programs open what `which -l` prints.
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_in_a_pipe_are_printed_as_they_are() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let dir = Dir::new();
+    let plain = dir.arg("f.bloom");
+    run(&["build", "-q", "-o", &plain], b"a\n").exits(0);
+    let path = dir.path("x").with_file_name(OsStr::from_bytes(b"\x1b[31m\xff\xe2\x80\xae.bloom"));
+    std::fs::rename(&plain, &path).unwrap();
+    let args = ["which", "-l", "-e", "a"].map(OsStr::new);
+    let listed = run(&[&args[..], &[path.as_os_str()]].concat(), b"").exits(0);
+    assert_eq!(listed.out, [path.as_os_str().as_bytes(), b"\n"].concat());
+    let args = ["which", "-e", "a"].map(OsStr::new);
+    let shown = run(&[&args[..], &[path.as_os_str()]].concat(), b"").exits(0);
+    assert!(shown.text().contains("\\u{1b}[31m"), "{shown:?}");
+}
