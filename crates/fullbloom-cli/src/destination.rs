@@ -3,8 +3,9 @@
 use crate::error::Failure;
 use crate::output;
 use fullbloom::any::AnyFilter;
+use fullbloom::dialect::Name;
 use fullbloom::internal::claim::Claim;
-use fullbloom_ops::filter::{claim, write_to};
+use fullbloom_ops::filter::{claim, require_replaceable, write_to};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ pub struct ForceArgs {
     #[arg(long)]
     pub force: bool,
 }
+
+/// What `--force` does where a new filter is written.
+pub const FORCE_NEW: &str = "Replace a read-only file, or one that is not a filter";
 
 /// Where the filter goes.
 #[derive(Debug)]
@@ -55,6 +59,14 @@ impl Destination {
             output::warning(&format!("{}: {why}", path.display()));
         }
         Ok(Destination::File(Box::new(Target { path: path.to_owned(), claim })))
+    }
+
+    /// Refuses, unless `force` is given, to replace a file that is not a filter by one of this dialect.
+    pub fn require_replaceable(&self, dialect: Name, force: bool) -> Result<(), Failure> {
+        match self {
+            Destination::File(target) if !force => Ok(require_replaceable(&target.path, dialect)?),
+            _ => Ok(()),
+        }
     }
 
     /// The claim to the file; `None` for standard output.

@@ -7,7 +7,7 @@ mod unknown;
 
 use super::made::Made;
 use crate::args::{self, KeyArgs, TypeArgs};
-use crate::destination::{Destination, ForceArgs};
+use crate::destination::{Destination, FORCE_NEW, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::PrintArgs;
 use crate::input::Keys;
@@ -44,7 +44,8 @@ Examples:
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
   fullbloom build keys.txt --deletable --up-to 10M -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
-  fullbloom build --dialect spark --key-type long ids.txt -o ids.sketch"
+  fullbloom build --dialect spark --key-type long ids.txt -o ids.sketch",
+    mut_arg("force", |force| force.help(FORCE_NEW))
 )]
 pub struct Args {
     #[command(flatten)]
@@ -236,6 +237,7 @@ fn destination(args: &Args, keys: &Keys) -> Result<Destination, Failure> {
     } else if args.native.secret_file().is_some_and(|secret| destination.is(secret)) {
         "is the file of the secret and would be overwritten by the filter"
     } else {
+        destination.require_replaceable(args.dialect, args.force.force)?;
         return Ok(destination);
     };
     Err(Failure::new(args.output.display(), overwritten))

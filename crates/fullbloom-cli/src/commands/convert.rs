@@ -3,7 +3,7 @@
 
 use super::made;
 use crate::args;
-use crate::destination::{Destination, ForceArgs};
+use crate::destination::{Destination, FORCE_NEW, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::{FilterArgs, PrintArgs};
 use crate::numbers;
@@ -21,6 +21,7 @@ use std::path::PathBuf;
 /// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases
 /// the error says what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("force", |force| force.help(FORCE_NEW)))]
 #[command(after_help = "\
 Examples:
   fullbloom convert me-1-big-Filter.db --to cassandra -o nb-1-big-Filter.db
@@ -77,6 +78,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--fpr", "give --expected-keys as well, or --compact"));
     }
     let destination = Destination::new(&args.output, args.force.force)?;
+    destination.require_replaceable(args.to, args.force.force)?;
     let options = ConvertOptions {
         read: args.read.read()?,
         to: args.to,

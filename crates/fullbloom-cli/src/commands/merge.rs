@@ -1,7 +1,7 @@
 //! `fullbloom merge FILTER… -o FILTER`: merges several filters into one.
 
 use super::made;
-use crate::destination::{Destination, ForceArgs};
+use crate::destination::{Destination, FORCE_NEW, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::{FilterArgs, PrintArgs};
 use fullbloom_ops::filter::merge;
@@ -14,6 +14,7 @@ use std::path::PathBuf;
 /// the keys of all. Counts of deletable filters are added. Uses the memory of two filters. Exit status: 0 if
 /// the result was written, 2 on errors.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("force", |force| force.help(FORCE_NEW)))]
 #[command(after_help = "\
 Examples:
   fullbloom merge monday.bloom tuesday.bloom -o week.bloom
@@ -43,5 +44,6 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let destination = Destination::new(&args.output, args.force.force)?;
     let (first, others) = args.files.split_first().expect("clap requires one");
     let merged = merge(first, others, &args.read.read()?)?;
+    destination.require_replaceable(merged.dialect(), args.force.force)?;
     made::save(&args.output, destination, &merged, args.print)
 }

@@ -151,12 +151,12 @@ fn more_keys_than_expected_are_inserted_with_a_warning() {
     let args = ["build", "--dialect", "leveldb", "--expected-keys", "10", "-q", "-o", &filter];
     let out = run(&args, lines(11).as_bytes()).exits(0);
     assert!(out.err.starts_with("warning: 11 keys were inserted where 10 were expected"), "{out:?}");
-    assert!(run(&args, lines(10).as_bytes()).exits(0).err.is_empty());
+    assert!(run(&[&args[..], &["--force"]].concat(), lines(10).as_bytes()).exits(0).err.is_empty());
     assert_eq!(
         run(&["check", &filter, "--dialect", "leveldb", "-c"], lines(10).as_bytes()).exits(0).text(),
         "10\n"
     );
-    let exact = ["build", "--dialect", "leveldb", "--bits", "64", "--probes", "3", "-q", "-o", &filter];
+    let exact = ["build", "--dialect", "leveldb", "--bits", "64", "--probes", "3", "-q", "-o", "-"];
     assert!(run(&exact, lines(100).as_bytes()).exits(0).err.is_empty(), "nothing was expected");
     let rocksdb = ["build", "--dialect", "rocksdb", "--expected-keys", "10", "--fpr", "0.01", "-o", "-"];
     let out = run(&rocksdb, lines(100).as_bytes()).exits(0);
@@ -168,9 +168,9 @@ fn the_old_filter_is_replaced_whole_or_stays() {
     let dir = Dir::new();
     let filter = dir.file("f", "old");
     run(&["build", "--dialect", "leveldb", "-o", &filter, &dir.arg("missing")], b"").fails_with("missing: ");
-    run(&["build", "--dialect", "leveldb", "--hex", "-o", &filter], b"x\n").fails_with("line 1");
+    run(&["build", "--dialect", "leveldb", "--hex", "--force", "-o", &filter], b"x\n").fails_with("line 1");
     assert_eq!(dir.read("f"), b"old");
-    run(&["build", "--dialect", "leveldb", "-o", &filter], b"x\n").exits(0);
+    run(&["build", "--dialect", "leveldb", "--force", "-o", &filter], b"x\n").exits(0);
     assert_eq!((dir.read("f").len(), dir.names()), (9, vec!["f".to_owned()]));
 }
 
@@ -212,7 +212,7 @@ fn standard_output_takes_the_same_bytes_and_nothing_else() {
 fn the_summary_counts_keys_and_can_be_silenced() {
     let dir = Dir::new();
     let filter = dir.arg("f");
-    let args = ["build", "--dialect", "leveldb", "--bits-per-key", "10", "-o", &filter];
+    let args = ["build", "--dialect", "leveldb", "--bits-per-key", "10", "--force", "-o", &filter];
     let out = run(&args, lines(500).as_bytes()).exits(0);
     assert!(out.text().contains("  keys            500\n"), "{out:?}");
     assert!(out.text().contains("  bits            5000\n"), "{out:?}");
@@ -232,7 +232,7 @@ fn a_file_size_limit_is_an_error_that_leaves_the_old_filter_and_nothing_else() {
     let filter = dir.file("f", "old");
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fullbloom")]);
-    command.args(["build", "--dialect", "cassandra", "--expected-keys", "1M", "-o", &filter]);
+    command.args(["build", "--dialect", "cassandra", "--expected-keys", "1M", "--force", "-o", &filter]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     finish(command, b"a\n").fails_with("f: cannot save: File too large");
     assert_eq!((dir.names(), dir.read("f")), (vec!["f".to_owned()], b"old".to_vec()));

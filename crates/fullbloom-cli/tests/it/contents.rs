@@ -114,7 +114,7 @@ fn filters_and_tables_of_every_system_are_no_lists_of_keys() {
     for dialect in dialects {
         let name = if dialect == "cassandra" { "nb-1-big-Filter.db" } else { "f" };
         let file = dir.arg(name);
-        run(&["build", "-q", "--dialect", dialect, "-o", &file], KEYS).exits(0);
+        run(&["build", "-q", "--force", "--dialect", dialect, "-o", &file], KEYS).exits(0);
         let refused = run(&["unique", &file], b"").fails_with("not lines of keys");
         let named = ["a filter", "a component of an sstable"].iter().any(|what| refused.err.contains(what));
         assert!(named, "{dialect}: {refused:?}");

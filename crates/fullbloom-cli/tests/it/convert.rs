@@ -6,7 +6,7 @@ use fullbloom_testkit::vectors;
 
 fn built(dir: &Dir, name: &str, args: &[&str], keys: &str) -> String {
     let path = dir.arg(name);
-    run(&[&["build", "-q", "-o", &path], args].concat(), keys.as_bytes()).exits(0);
+    run(&[&["build", "-q", "--force", "-o", &path], args].concat(), keys.as_bytes()).exits(0);
     path
 }
 

@@ -215,7 +215,8 @@ fn filters_of_numbers_are_verified_with_their_numbers() {
         ("native", "long"),
     ] {
         let typed = ["--dialect", dialect, "--key-type", key_type];
-        run(&[&["build", "-q", "--fpr", "0.01", "-o", &file, &keys], &typed[..]].concat(), b"").exits(0);
+        run(&[&["build", "-q", "--force", "--fpr", "0.01", "-o", &file, &keys], &typed[..]].concat(), b"")
+            .exits(0);
         let verify = ["verify", "--json", &file, "--keys", &keys];
         let told = run(&[&verify, &typed[..]].concat(), b"").exits(0).json();
         let told = &told["places"][0];

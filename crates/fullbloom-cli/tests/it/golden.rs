@@ -17,7 +17,7 @@ fn texts(list: &[Value]) -> impl Iterator<Item = &str> {
 #[track_caller]
 fn build(dir: &Dir, name: &str, dialect: &str, size: &[&str], hex: &str) -> Vec<u8> {
     let filter = dir.arg(name);
-    let args = [&["build", "--dialect", dialect, "--hex", "-q", "-o", &filter], size].concat();
+    let args = [&["build", "--dialect", dialect, "--hex", "-q", "--force", "-o", &filter], size].concat();
     run(&args, hex.as_bytes()).exits(0);
     dir.read(name)
 }

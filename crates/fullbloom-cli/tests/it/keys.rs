@@ -208,7 +208,7 @@ fn a_pipe_too_large_for_memory_goes_to_a_temporary_file_that_is_gone_afterwards(
     std::fs::create_dir(&spool).unwrap();
     let line = "k".repeat(1 << 20) + "\n";
     let text = line.repeat(70); // 70 MiB
-    let args = ["build", "--dialect", "leveldb", "-q", "-o", &dir.arg("f")];
+    let args = ["build", "--dialect", "leveldb", "-q", "--force", "-o", &dir.arg("f")];
     let mut command = common::command(&args);
     command.env("TMPDIR", &spool);
     finish(command, text.as_bytes()).exits(0);

@@ -65,7 +65,7 @@ fn filters_larger_than_the_memory_are_refused_in_every_dialect_and_small_ones_ar
     let out = dir.arg("f");
     let mut by_memory = 0;
     for dialect in Name::ALL {
-        let small = ["build", "-q", "--dialect", dialect.as_str(), "-o", &out];
+        let small = ["build", "-q", "--force", "--dialect", dialect.as_str(), "-o", &out];
         run_small(&small, lines(1000).as_bytes()).exits(0);
         let before = dir.read("f");
         let Some(large) = large(*dialect) else { continue };

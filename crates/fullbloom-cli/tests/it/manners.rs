@@ -265,7 +265,7 @@ mod full {
             &["plan", "--expected-keys", "1M", "--fpr", "0.01", "--json"],
             &["inspect", "--dialect", "leveldb", &filter],
             &["build", "--dialect", "leveldb", "-o", "-"],
-            &["build", "--dialect", "leveldb", "-o", &filter],
+            &["build", "--dialect", "leveldb", "--force", "-o", &filter],
             &["build", "-o", "-"],
             &["unique"],
             &["unique", "-c"],
@@ -506,4 +506,39 @@ fn paths_in_a_pipe_are_printed_as_they_are() {
     let args = ["which", "-e", "a"].map(OsStr::new);
     let shown = run(&[&args[..], &[path.as_os_str()]].concat(), b"").exits(0);
     assert!(shown.text().contains("\\u{1b}[31m"), "{shown:?}");
+}
+
+#[test]
+fn a_file_that_is_not_a_filter_is_replaced_only_by_force() {
+    let dir = Dir::new();
+    let (notes, old) = (dir.file("notes.txt", "precious\n"), dir.arg("old.bloom"));
+    run(&["build", "-q", "-o", &old], b"a\n").exits(0);
+    for args in [
+        &["build", "-o", &notes][..],
+        &["build", "--dialect", "leveldb", "-o", &notes],
+        &["build", "--dialect", "libbloom-1", "--bits", "72", "--probes", "3", "-o", &notes],
+        &["build", "--dialect", "cassandra", "-o", &notes],
+        &["merge", &old, &old, "-o", &notes],
+        &["convert", &old, "--to", "native", "--fold", "1", "-o", &notes],
+    ] {
+        let refused = run(args, b"a\n").fails_with("nothing shows that it is a filter");
+        assert!(refused.err.contains("--force"), "{refused:?}");
+        assert_eq!(dir.read("notes.txt"), b"precious\n");
+    }
+    // What is a filter, by its bytes, its name, or the dialect, is replaced; so is an empty file.
+    let empty = dir.file("empty", "");
+    run(&["build", "-q", "-o", &empty], b"a\n").exits(0);
+    for (dialect, name) in
+        [("native", "f"), ("cassandra", "f.cassandra"), ("guava", "f.guava"), ("rocksdb", "f.rocksdb")]
+    {
+        for _ in 0..2 {
+            run(&["build", "-q", "--dialect", dialect, "-o", &dir.arg(name)], lines(50).as_bytes()).exits(0);
+        }
+    }
+    let leveldb = ["build", "-q", "--dialect", "leveldb", "-o", &dir.arg("f.leveldb")];
+    run(&leveldb, b"a\n").exits(0);
+    run(&leveldb, b"a\n").fails_with("nothing shows");
+    run(&[&leveldb[..], &["--force"]].concat(), b"a\n").exits(0);
+    run(&["build", "-q", "--force", "-o", &notes], b"a\n").exits(0);
+    assert!(dir.read("notes.txt").starts_with(b"\x89FBLOOM"));
 }

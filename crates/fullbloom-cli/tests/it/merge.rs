@@ -18,7 +18,8 @@ fn every_dialect_that_can_be_merged_finds_the_keys_of_both() {
                 Name::RocksDbLegacy => &["--bits", "16896", "--probes", "6"],
                 _ => &["--fpr", "0.01", "--expected-keys", "2000"],
             };
-            let args = [&["build", "--dialect", name.as_str(), "--json", "-o", path][..], size].concat();
+            let args =
+                [&["build", "--dialect", name.as_str(), "--json", "--force", "-o", path][..], size].concat();
             let built = run(&args, keys.as_bytes()).exits(0).json();
             geometry = vec![
                 "--bits".to_owned(),
@@ -34,7 +35,7 @@ fn every_dialect_that_can_be_merged_finds_the_keys_of_both() {
         let raw: Vec<String> = raw.collect();
         let with =
             |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).chain(raw.clone()).collect::<Vec<_>>();
-        let merged = run(&with(&["merge", &a, &b, "-q", "-o", &both]), b"");
+        let merged = run(&with(&["merge", &a, &b, "-q", "--force", "-o", &both]), b"");
         if *name == Name::RocksDbRibbon {
             merged.fails_with("rocksdb-ribbon filters cannot be merged");
             continue;

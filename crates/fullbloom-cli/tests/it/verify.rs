@@ -5,7 +5,7 @@ use serde_json::Value;
 
 fn built(dir: &Dir, name: &str, args: &[&str], keys: &str) -> String {
     let filter = dir.arg(name);
-    run(&[&["build", "-q", "-o", &filter], args].concat(), keys.as_bytes()).exits(0);
+    run(&[&["build", "-q", "--force", "-o", &filter], args].concat(), keys.as_bytes()).exits(0);
     filter
 }
 

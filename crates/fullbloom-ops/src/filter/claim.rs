@@ -1,9 +1,11 @@
 //! Checks, before any work is done, that a file can be written.
 
+use super::{FilterFile, ReadOptions};
 use crate::problem::{Code, Need, Problem};
 use crate::rebuild::{check_writable, not_saved};
 use crate::sstable::refuses_filter;
 use crate::text;
+use fullbloom::dialect::Name;
 use fullbloom::internal::claim::Claim;
 use fullbloom::native::Secret;
 use std::fs::{self, File};
@@ -38,6 +40,27 @@ pub fn claim(path: &Path, force: bool, waiting: impl FnOnce()) -> Result<Claim, 
     }
     check_writable(path, &claim, force)?;
     Ok(claim)
+}
+
+/// Refuses to replace a file that is not a filter by a new filter of this dialect.
+///
+/// A file counts as a filter if its name or its bytes say so, or if it is a valid file of the same dialect.
+/// Raw bits and the filters of LevelDB's blocks have no header that could tell them from any other file:
+/// those are refused, too. An empty file has nothing to lose.
+pub fn require_replaceable(path: &Path, dialect: Name) -> Result<(), Problem> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.len() > 0 => {}
+        _ => return Ok(()),
+    }
+    let has_header = !dialect.is_raw() && !matches!(dialect, Name::LevelDb | Name::RocksDbBlock);
+    let of_dialect = || FilterFile::map(path, &ReadOptions::from(dialect)).and_then(|file| file.open());
+    if FilterFile::map(path, &ReadOptions::new()).is_ok()
+        || has_header && of_dialect().is_ok_and(|opened| opened.problems.is_empty())
+    {
+        return Ok(());
+    }
+    let why = "cannot save: a file is there already, and nothing shows that it is a filter";
+    Err(Problem::at(path, Code::CannotSave, why).hint("it would be replaced").needs(Need::Force))
 }
 
 /// The secret of a keyed filter in this file, 32 hex digits; `None` if something else is in it.

@@ -23,7 +23,7 @@ mod record;
 mod verify;
 
 pub use change::{Changing, ChangingOther, Difference, Wanted};
-pub use claim::{claim, secret_in};
+pub use claim::{claim, require_replaceable, secret_in};
 pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::FilterFile;
 pub(crate) use fill::along;
