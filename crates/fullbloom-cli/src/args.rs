@@ -5,12 +5,13 @@ use crate::commands::{
     table, unique, verify, which,
 };
 use crate::error::Failure;
-use crate::input::{KeyFormat, KeyPart};
+use crate::input::{KeyFormat, KeyPart, Keys};
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fullbloom::dialect::Name;
 use fullbloom_ops::{KeySpec, Place, Problem};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
 ///
@@ -82,6 +83,32 @@ pub struct KeyArgs {
 
     #[command(flatten)]
     part: PartArgs,
+}
+
+/// Keys on the command line.
+#[derive(Debug, Args)]
+pub struct GivenArgs {
+    /// A key; may be given several times. Without KEYS, standard input is not read
+    #[arg(
+        short = 'e',
+        long = "key",
+        value_name = "KEY",
+        conflicts_with = "files",
+        allow_hyphen_values = true
+    )]
+    given: Vec<OsString>,
+}
+
+impl GivenArgs {
+    /// These keys; if there are none, those of the files.
+    pub fn keys(&self, files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
+        match (self.given.as_slice(), files) {
+            ([], [file, ..]) if !file.exists() && file != Path::new("-") => Keys::new(files, format)
+                .map_err(|failure| failure.hint("-e KEY takes a key; KEYS are files of keys")),
+            ([], _) => Keys::new(files, format),
+            (given, _) => Keys::given(given, format),
+        }
+    }
 }
 
 /// The files of a table's entries and their format.

@@ -2,7 +2,7 @@
 //! file.
 
 use super::insert_other;
-use crate::args::{KeyArgs, TypeArgs};
+use crate::args::{GivenArgs, KeyArgs, TypeArgs};
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::{FilterArgs, PrintArgs};
@@ -34,6 +34,7 @@ use std::path::PathBuf;
 Examples:
   fullbloom build keys.txt --dynamic -o keys.bloom
   fullbloom insert keys.bloom more.txt
+  fullbloom insert keys.bloom -e example.org
   fullbloom build keys.txt --expected-keys 1M -o room.bloom
   zcat more.gz | fullbloom insert room.bloom
   fullbloom insert nb-1-big-Filter.db --hex more-partitions.hex
@@ -89,6 +90,9 @@ pub(super) struct Common {
     keys: KeyArgs,
 
     #[command(flatten)]
+    given: GivenArgs,
+
+    #[command(flatten)]
     pub(super) types: TypeArgs,
 
     #[command(flatten)]
@@ -113,7 +117,8 @@ impl Common {
 
     /// The keys, and where the filter goes.
     pub(super) fn claim(&self, dialect: Name, force: bool) -> Result<(Keys, Destination), Failure> {
-        let keys = Keys::new(&self.keys.files, self.types.apply(self.keys.format(), dialect)?)?;
+        let format = self.types.apply(self.keys.format(), dialect)?;
+        let keys = self.given.keys(&self.keys.files, format)?;
         if keys.include(&self.filter) {
             let why = "is a key file and would be overwritten by the filter";
             return Err(Failure::new(self.filter.display(), why));

@@ -1,9 +1,9 @@
 //! `fullbloom check FILTER [KEYS…]`: prints the keys that may be in a filter, like `grep`.
 
-use crate::args::{KeyArgs, LookupTypeArgs, TypeArgs};
+use crate::args::{GivenArgs, KeyArgs, LookupTypeArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
-use crate::input::{BATCH, KeyFormat, Keys, threads};
+use crate::input::{BATCH, KeyFormat, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 #[cfg(feature = "parquet")]
@@ -14,7 +14,6 @@ use fullbloom_ops::parquet::Column;
 use fullbloom_ops::{Code, Place, PlaceKind, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -40,15 +39,8 @@ pub struct Args {
     #[command(flatten)]
     keys: KeyArgs,
 
-    /// Look up this key; may be given several times. Without KEYS, standard input is not read
-    #[arg(
-        short = 'e',
-        long = "key",
-        value_name = "KEY",
-        conflicts_with = "files",
-        allow_hyphen_values = true
-    )]
-    given: Vec<OsString>,
+    #[command(flatten)]
+    given: GivenArgs,
 
     #[command(flatten)]
     types: LookupTypeArgs,
@@ -209,10 +201,7 @@ fn answer_all(
     format: KeyFormat,
     ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure> + Sync,
 ) -> Result<Status, Failure> {
-    let mut keys = match args.given.as_slice() {
-        [] => Keys::new(&args.keys.files, format)?,
-        given => Keys::given(given, format)?,
-    };
+    let mut keys = args.given.keys(&args.keys.files, format)?;
     let mut out = Output::stdout();
     // Keys printed on the terminal would garble the bar.
     let progress =

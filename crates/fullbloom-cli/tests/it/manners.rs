@@ -542,3 +542,19 @@ fn a_file_that_is_not_a_filter_is_replaced_only_by_force() {
     run(&["build", "-q", "--force", "-o", &notes], b"a\n").exits(0);
     assert!(dir.read("notes.txt").starts_with(b"\x89FBLOOM"));
 }
+
+#[test]
+fn keys_on_the_command_line_are_inserted_and_removed() {
+    let dir = Dir::new();
+    let filter = dir.arg("f.bloom");
+    run(&["build", "-q", "--deletable", "-o", &filter], b"apple\n").exits(0);
+    let out = run(&["insert", &filter, "-e", "pear", "-e", "-plum"], b"").exits(0);
+    assert!(out.text().starts_with("2 keys inserted"), "{out:?}");
+    assert_eq!(run(&["check", &filter], b"pear\n-plum\nfig\n").exits(0).text(), "pear\n-plum\n");
+    run(&["remove", &filter, "-e", "pear"], b"").exits(0);
+    run(&["check", &filter, "-e", "pear"], b"").exits(1);
+    for command in ["check", "insert", "remove"] {
+        let refused = run(&[command, &filter, "apple"], b"").fails_with("apple: cannot read keys");
+        assert!(refused.err.contains("hint: -e KEY"), "{refused:?}");
+    }
+}
