@@ -81,6 +81,17 @@ impl Failure {
         }
     }
 
+    /// Adds that something was saved before: the work is done, and must not be done again.
+    #[must_use]
+    pub fn after_saving(self, what: impl Display) -> Failure {
+        match self {
+            Failure::Message { text, hint } => {
+                Failure::Message { text: format!("{text}; {what} was saved"), hint }
+            }
+            Failure::Unflushed(_) | Failure::ClosedPipe => self,
+        }
+    }
+
     /// The dialect cannot make a filter of the requested size.
     pub fn size(dialect: Name, cause: &SizeError) -> Failure {
         match cause {

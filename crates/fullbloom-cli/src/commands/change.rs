@@ -126,18 +126,25 @@ impl Common {
         Ok((keys, Destination::file(&self.filter, force)?))
     }
 
-    /// Prints what was done, as text or JSON.
-    pub(super) fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
+    /// Prints what was done, as text or JSON. If that fails, the error says that the filter was saved, if it
+    /// was: otherwise somebody would insert the keys a second time.
+    pub(super) fn report(&self, text: &str, json: Value, is_saved: bool) -> Result<(), Failure> {
         if self.print.quiet {
             return Ok(());
         }
         let mut out = Output::stdout();
-        if self.print.json {
-            out.json(&json)?;
-        } else {
-            out.bytes(format!("{text}\n").as_bytes())?;
-        }
-        out.finish()
+        let mut print = || {
+            if self.print.json {
+                out.json(&json)?;
+            } else {
+                out.bytes(format!("{text}\n").as_bytes())?;
+            }
+            out.pause()
+        };
+        print().map_err(|failure| match is_saved {
+            true => failure.after_saving(self.filter.display()),
+            false => failure,
+        })
     }
 }
 
@@ -188,7 +195,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         "overfull": overfull.is_some(),
         "expected_fpr": expected_fpr,
     });
-    args.common.report(&text, json)?;
+    args.common.report(&text, json, inserted > 0)?;
     Ok(Status::Yes)
 }
 
@@ -215,7 +222,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));
         let json = json!({ "path": path.to_string(), "removed": removed, "absent": absent });
-        args.common.report(&text, json)?;
+        args.common.report(&text, json, removed > 0)?;
     }
     Ok(Status::selected(absent == 0))
 }

@@ -52,6 +52,6 @@ pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
         "new": new,
         "expected_fpr": expected_fpr,
     });
-    args.common.report(&text, json)?;
+    args.common.report(&text, json, inserted > 0)?;
     Ok(Status::Yes)
 }

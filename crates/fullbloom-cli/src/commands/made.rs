@@ -53,13 +53,16 @@ impl Made<'_> {
         let Found { record, problems } = FilterRecord::of(self.path, self.filter, bytes);
         let record = FilterRecord { keys: self.keys, native: self.native, ..record };
         let mut out = Output::stdout();
-        if json {
-            let mut object = super::value(&record);
-            object["problems"] = super::value(&problems);
-            out.json(&object)?;
-        } else {
-            out.bytes(render::filter(&record, &problems).as_bytes())?;
-        }
-        out.finish()
+        let mut print = || {
+            if json {
+                let mut object = super::value(&record);
+                object["problems"] = super::value(&problems);
+                out.json(&object)?;
+            } else {
+                out.bytes(render::filter(&record, &problems).as_bytes())?;
+            }
+            out.pause()
+        };
+        print().map_err(|failure| failure.after_saving(self.path.display()))
     }
 }

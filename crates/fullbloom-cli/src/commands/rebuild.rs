@@ -5,6 +5,7 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::render;
+use crate::text;
 use fullbloom::internal::replace;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Watch, rebuild};
@@ -130,19 +131,27 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     };
     let places_shown = Places::new("rebuilding");
     let (out, notes) = (Output::optional(), Vec::new());
-    let mut printer = Printer { out, json: args.json, places: places_shown, notes, failure: None };
+    let mut printer = Printer { out, json: args.json, places: places_shown, notes, saved: 0, failure: None };
     let report = rebuild(&places, &options, &mut printer)?;
+    let saved = if args.dry_run { 0 } else { printer.saved };
+    let after_saving = |failure: Failure| match saved {
+        0 => failure,
+        _ => failure.after_saving(text::counted(saved, "file")),
+    };
     if let Some(failure) = printer.failure {
-        return Err(failure);
+        return Err(after_saving(failure));
     }
     report.problems.iter().for_each(output::problem_or_warning);
     let mut out = printer.out;
-    if args.json {
-        out.json(&super::report_value(&report))?;
-    } else if report.summary.filters > 0 || report.status != ops::Status::Failed {
-        out.bytes(render::rebuild_summary(&report.summary, &printer.notes).as_bytes())?;
-    }
-    out.finish()?;
+    let mut print = || {
+        if args.json {
+            out.json(&super::report_value(&report))?;
+        } else if report.summary.filters > 0 || report.status != ops::Status::Failed {
+            out.bytes(render::rebuild_summary(&report.summary, &printer.notes).as_bytes())?;
+        }
+        out.pause()
+    };
+    print().map_err(after_saving)?;
     Ok(report.status.into())
 }
 
@@ -153,6 +162,8 @@ struct Printer {
     places: Places,
     /// What was printed before the first result.
     notes: Vec<String>,
+    /// Files that were replaced, or would be.
+    saved: u64,
     /// The output could not be written.
     failure: Option<Failure>,
 }
@@ -178,6 +189,7 @@ impl Watch<Rebuilt> for Printer {
     }
 
     fn found(&mut self, found: &Found<Rebuilt>) -> ControlFlow<()> {
+        self.saved += u64::from(!found.record.is_unchanged());
         if self.json {
             return ControlFlow::Continue(());
         }

@@ -558,3 +558,33 @@ fn keys_on_the_command_line_are_inserted_and_removed() {
         assert!(refused.err.contains("hint: -e KEY"), "{refused:?}");
     }
 }
+
+/// Somebody who reads only the error would insert the keys a second time.
+#[cfg(unix)]
+#[test]
+fn what_was_saved_before_the_output_failed_is_called_saved() {
+    let dir = Dir::new();
+    let (filter, other, keys) = (dir.arg("f.bloom"), dir.arg("g.bloom"), dir.file("keys", lines(100)));
+    run(&["build", "-q", "--deletable", "-o", &filter, &keys], b"").exits(0);
+    let full = |args: &[&str]| {
+        let mut command = command(args);
+        let device = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        command.stdout(Stdio::from(device));
+        finish(command, b"")
+    };
+    for args in [
+        &["insert", &filter, "-e", "more"][..],
+        &["remove", &filter, "-e", "more"],
+        &["build", "--json", &keys, "-o", &other],
+        &["merge", &filter, &filter, "-o", &other],
+        &["convert", &filter, "--to", "native", "-o", &other],
+    ] {
+        let failed = full(args).fails_with("standard output: cannot write");
+        assert!(failed.err.contains(".bloom was saved"), "{args:?}: {failed:?}");
+    }
+    let failed = full(&["remove", &filter, "-e", "never there"]);
+    assert!(!failed.err.contains("saved"), "{failed:?}");
+    common::copy_tree(Path::new(&sstables()), &dir.path("shop"));
+    let failed = full(&["rebuild", "--fpr", "0.2", &dir.arg("shop")]).fails_with("cannot write");
+    assert!(failed.err.contains("1 file was saved"), "{failed:?}");
+}
