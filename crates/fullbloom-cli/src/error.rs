@@ -92,6 +92,18 @@ impl Failure {
         }
     }
 
+    /// Adds that a file was not saved, which is an error also if only the reader of the output has gone.
+    #[must_use]
+    pub fn without_saving(self, what: impl Display) -> Failure {
+        match self {
+            Failure::Message { text, hint } => {
+                Failure::Message { text: format!("{text}; {what} was not saved"), hint }
+            }
+            Failure::ClosedPipe => Failure::new(what, "was not saved: nobody reads standard output any more"),
+            Failure::Unflushed(_) => self,
+        }
+    }
+
     /// The dialect cannot make a filter of the requested size.
     pub fn size(dialect: Name, cause: &SizeError) -> Failure {
         match cause {

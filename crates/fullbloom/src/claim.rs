@@ -9,7 +9,7 @@
 //!
 //! A save writes a temporary file beside the target, flushes it to the disk, renames it over the target and
 //! flushes the directory: after a crash at any moment, either the old file or the new one is there, complete.
-//! The temporary file is removed when anything fails. If a killed process left one behind, the next save of
+//! The temporary file is removed when anything fails. If a killed process left one behind, the next claim to
 //! the same file removes it.
 
 mod links;
@@ -47,9 +47,12 @@ impl Claim {
     pub fn wait(path: &Path, waiting: impl FnOnce()) -> Result<Claim, FileError> {
         let fail = |e| FileError::io(path, "save", e);
         require_memory().map_err(fail)?;
-        let place = Target::find(path).map_err(fail)?.path;
-        let (directory, name) = split(&place).map_err(fail)?;
-        let lock = Lock::take(directory, name, waiting).map_err(fail)?;
+        let target = Target::find(path).map_err(fail)?;
+        let (directory, name) = split(&target.path).map_err(fail)?;
+        let lock = Lock::take(directory, name, target.old.as_ref(), waiting).map_err(fail)?;
+        if lock.missing().is_none() {
+            temporary::remove_abandoned(directory, name);
+        }
         Self::under(path, lock)
     }
 
@@ -146,8 +149,10 @@ impl Claim {
         write(&mut out)?;
         out.flush()?;
         drop(out);
-        if let Some(old) = old {
-            take_over(&temporary.file, old, self.private)?;
+        match old {
+            Some(old) => take_over(&temporary.file, old, self.private)?,
+            None if self.private => {}
+            None => temporary.open_to_others()?,
         }
         temporary.file.sync_all()?;
         Ok(temporary)

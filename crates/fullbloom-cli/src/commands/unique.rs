@@ -2,6 +2,8 @@
 
 mod expiry;
 mod saver;
+#[cfg(unix)]
+mod signals;
 mod state;
 
 use crate::args::{KeyArgs, TypeArgs};
@@ -35,8 +37,9 @@ const DEFAULT_FPR: f64 = 1e-6;
 /// The filter grows with the keys; --expected-keys reserves memory, and keeps the rate for that number only.
 ///
 /// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved at the end, and
-/// at every --save-every. A few new keys go into a journal beside it, STATE.journal: keep it with the file.
-/// If a save fails, or the run is stopped, earlier saves stay, and a later run prints the other keys again.
+/// at every --save-every, and when Ctrl-C (SIGINT) or SIGTERM stops the run. A few new keys go into a journal
+/// beside it, STATE.journal: keep it with the file. If a save fails, or nobody reads the output any more,
+/// earlier saves stay, and a later run prints the other keys again.
 ///
 /// With --expire a key is not printed again within that time. It expires up to one step later; a step is 1/7
 /// of the time, or 1/N with --generations N. Exit status: 0 if there was a new key, 1 if there was none, 2 on
@@ -100,7 +103,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 
     let end = keys.format().end;
     let (mut new, mut count, mut warned) = (Vec::new(), 0, false);
-    let saver = Saver::new(seen, args.save_every);
+    let saver = Saver::new(seen, args.save_every, args.state.is_some());
     saver.beside(|| {
         keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
             saver.change(|state| {
@@ -109,8 +112,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                 count += added;
                 state.unsaved |= added > 0 || state.seen.refreshes();
                 if !args.count {
-                    print(&mut out, records, &new, end)?;
-                    out.pause()?; // a key that was not printed must not be saved as known
+                    // A key that was not printed must not be saved as known.
+                    let printed = print(&mut out, records, &new, end).and_then(|()| out.pause());
+                    printed.map_err(|failure| not_saved(args, failure))?;
                 }
                 if !warned && state.seen.is_overfull() {
                     warned = true;
@@ -126,9 +130,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     drop(progress);
     let State { seen, unsaved, .. } = saver.into_state();
     if args.count {
-        out.record(count.to_string().as_bytes(), b'\n')?;
+        out.record(count.to_string().as_bytes(), b'\n').map_err(|failure| not_saved(args, failure))?;
     }
-    out.finish()?;
+    out.finish().map_err(|failure| not_saved(args, failure))?;
     if seen.is_overfull() {
         let (keys, one_in) = (seen.keys(), text::one_in(seen.expected_fpr()));
         output::warning(&format!(
@@ -140,6 +144,16 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         seen.finish()?;
     }
     Ok(Status::selected(count > 0))
+}
+
+/// The output could not be written, so the state is not saved.
+fn not_saved(args: &Args, failure: Failure) -> Failure {
+    match &args.state {
+        None => failure,
+        Some(state) => failure
+            .without_saving(state.display())
+            .hint("the next run takes the keys since the last save for new ones, and prints them again"),
+    }
 }
 
 /// Prints the new records, adjacent ones together.

@@ -106,7 +106,7 @@ fn keys_that_were_not_printed_are_not_remembered() {
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || std::io::Write::write_all(&mut stdin, text.as_bytes()));
-        assert_eq!(common::wait(&mut child), 0);
+        assert_eq!(common::wait(&mut child), 2);
     });
     assert_eq!(dir.read("s"), before, "after a closed pipe");
     #[cfg(target_os = "linux")]
@@ -263,4 +263,46 @@ fn the_state_is_saved_while_keys_come() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(run(&["check", &state], b"early\nlate\n").exits(0).text(), "early\n");
+}
+
+/// Ctrl-C is how `tail -F log | fullbloom unique --state S` ends.
+#[cfg(unix)]
+#[test]
+fn a_signal_saves_the_state_and_ends_the_process_as_usual() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::process::ExitStatusExt;
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let dir = Dir::new();
+        let state = dir.arg("seen.bloom");
+        let mut child = command(&["unique", "--state", &state]).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"a\nb\n").unwrap();
+        let mut printed = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(printed.by_ref().take(2).map(Result::unwrap).collect::<Vec<_>>(), ["a", "b"]);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
+        drop(stdin);
+        assert_eq!(dir.names(), ["seen.bloom"]);
+        assert_eq!(run(&["unique", "--state", &state], b"b\nc\na\n").exits(0).text(), "c\n");
+    }
+}
+
+#[test]
+fn a_state_that_is_not_saved_because_nobody_reads_is_an_error() {
+    let dir = Dir::new();
+    let (state, keys) = (dir.arg("seen.bloom"), dir.file("keys", lines(200_000)));
+    let mut unread = command(&["unique", "--state", &state, &keys]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    unread.stdout(Stdio::from(writer));
+    let refused = finish(unread, b"").fails_with("was not saved");
+    assert!(refused.err.contains("seen.bloom") && refused.err.contains("prints them again"), "{refused:?}");
+    assert_eq!(dir.names(), ["keys"]);
+    // Without a state there is nothing to lose.
+    let mut unread = command(&["unique", &keys]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    unread.stdout(Stdio::from(writer));
+    assert_eq!(finish(unread, b"").exits(0).err, "");
 }

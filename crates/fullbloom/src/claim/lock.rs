@@ -7,7 +7,7 @@
 
 use super::{identity, temporary::prefix};
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -27,12 +27,18 @@ const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Lock {
-    /// Waits for the lock of the file with this name; calls `waiting` once if somebody else has it.
-    pub fn take(directory: &Path, name: &OsStr, waiting: impl FnOnce()) -> io::Result<Lock> {
+    /// Waits for the lock of the file with this name; calls `waiting` once if somebody else has it. `old` is
+    /// the file, if it exists.
+    pub fn take(
+        directory: &Path,
+        name: &OsStr,
+        old: Option<&Metadata>,
+        waiting: impl FnOnce(),
+    ) -> io::Result<Lock> {
         let path = directory.join(format!("{}lock", prefix(name)));
         let (mut waiting, mut denied) = (Some(waiting), 0);
         loop {
-            let (file, created) = match open(&path) {
+            let (file, created) = match open(&path, old) {
                 Ok(opened) => opened,
                 // It exists by now, unless it is a link that leads nowhere.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
@@ -117,21 +123,38 @@ fn lock(file: &File, waiting: &mut Option<impl FnOnce()>) -> io::Result<()> {
 }
 
 /// The lock file, and whether it is new.
-fn open(path: &Path) -> io::Result<(File, bool)> {
-    match OpenOptions::new().read(true).write(true).open(path) {
+fn open(path: &Path, old: Option<&Metadata>) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.open(path) {
         // `create` in one step would be refused for a file of another user in a directory like /tmp.
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-            // Everybody who may replace the file must be able to lock it; there is nothing in it to protect.
             #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                let _ = file.set_permissions(fs::Permissions::from_mode(0o666)); // others may have to wait
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let file = options.create_new(true).open(path)?;
+            if let Some(old) = old {
+                share(&file, old);
             }
             Ok((file, true))
         }
         opened => Ok((opened?, false)),
     }
+}
+
+/// Lets those lock the file who may write to it, and nobody else: anybody who can open a lock file can hold
+/// its lock, and keep us waiting.
+fn share(lock: &File, old: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let writers = old.mode() & 0o022;
+        if writers != 0 && fchown(lock, None, Some(old.gid())).is_ok() {
+            // Writers may also read, as opening the lock file needs both. Without it, others are refused.
+            let _ = lock.set_permissions(fs::Permissions::from_mode(0o600 | writers | writers << 1));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (lock, old);
 }
 
 fn not_a_lock_file(path: &Path) -> io::Error {

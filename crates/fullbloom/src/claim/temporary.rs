@@ -2,7 +2,7 @@
 
 use crate::hash::siphash13;
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,6 +16,8 @@ pub struct Temporary {
     /// The file, open for writing.
     pub file: File,
     path: PathBuf,
+    /// The permissions that it was created with: those that a new file usually has, unless it was private.
+    created: Option<Permissions>,
     renamed: bool,
 }
 
@@ -23,8 +25,8 @@ const SUFFIX: &str = ".tmp";
 
 impl Temporary {
     /// Creates `.fullbloom-<target>-<process>-<number>.tmp` beside the target, where `<target>` is a number
-    /// derived from its name; never an existing file or a link. It is readable only by those who could read
-    /// the old file, or by its owner if it is private.
+    /// derived from its name; never an existing file or a link. Only its owner can read what is written to
+    /// it, if the owner could read the old file.
     pub fn create(
         directory: &Path,
         name: &OsStr,
@@ -33,17 +35,14 @@ impl Temporary {
     ) -> io::Result<Temporary> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let prefix = prefix(name);
-        remove_abandoned(directory, &prefix);
+        remove_abandoned(directory, name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
+        // A file that everybody will be able to read is created with its usual permissions, to learn them:
+        // another process that opens it at once reads nothing that it could not read later.
         #[cfg(unix)]
-        {
-            use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-            match old {
-                _ if private => options.mode(0o600),
-                Some(old) => options.mode(old.mode() & 0o600),
-                None => &mut options,
-            };
+        if private || old.is_some() {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, closed(old));
         }
         #[cfg(not(unix))]
         let _ = (old, private);
@@ -54,8 +53,13 @@ impl Temporary {
                 // Another save may have removed it as abandoned before it was locked: then it is gone, or
                 // soon will be.
                 Ok(file) if !locked_by_other(&file) => {
-                    let temporary = Temporary { path, file, renamed: false };
+                    let mut temporary = Temporary { path, file, created: None, renamed: false };
                     if temporary.path.try_exists()? {
+                        temporary.created = Some(temporary.file.metadata()?.permissions());
+                        #[cfg(unix)]
+                        temporary
+                            .file
+                            .set_permissions(std::os::unix::fs::PermissionsExt::from_mode(closed(old)))?;
                         return Ok(temporary);
                     }
                 }
@@ -66,12 +70,23 @@ impl Temporary {
         }
     }
 
+    /// Gives it the permissions that a new file usually has.
+    pub fn open_to_others(&self) -> io::Result<()> {
+        self.created.iter().try_for_each(|created| self.file.set_permissions(created.clone()))
+    }
+
     /// Renames it over the target.
     pub fn rename(mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.renamed = true;
         Ok(())
     }
+}
+
+/// The mode of a file that only its owner can use, as far as the owner could use the old one.
+#[cfg(unix)]
+fn closed(old: Option<&Metadata>) -> u32 {
+    old.map_or(0o600, |old| std::os::unix::fs::MetadataExt::mode(old) & 0o600)
 }
 
 /// The common prefix of all files beside a target of this name; its length is the same for every name.
@@ -86,7 +101,8 @@ fn locked_by_other(file: &File) -> bool {
 
 /// Removes temporary files of the same target whose writers are gone. Best effort: files that cannot be
 /// examined stay, and do no harm.
-fn remove_abandoned(directory: &Path, prefix: &str) {
+pub fn remove_abandoned(directory: &Path, name: &OsStr) {
+    let prefix = &prefix(name);
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();

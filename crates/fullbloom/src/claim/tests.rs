@@ -255,3 +255,42 @@ fn another_users_link_in_a_shared_directory_is_not_followed() {
     assert_eq!(fs::read(&victim).unwrap(), b"new");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
+
+#[cfg(unix)]
+#[test]
+fn lock_and_temporary_files_are_for_those_who_may_write_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let in_the_way = || {
+        let names = names(dir.path()).into_iter().filter(|name| name.starts_with(".fullbloom-"));
+        names.map(|name| mode(&dir.path().join(name))).collect::<Vec<_>>()
+    };
+    let save = |expected: [u32; 2]| {
+        let mut claim = Claim::new(&path).unwrap();
+        claim
+            .replace(|out| {
+                assert_eq!(in_the_way(), expected);
+                out.write_all(b"new")
+            })
+            .unwrap();
+    };
+    save([0o600, 0o600]);
+    fs::write(dir.path().join("usual"), b"").unwrap();
+    assert_eq!(mode(&path), mode(&dir.path().join("usual")), "a new file has the usual permissions");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    save([0o600, 0o660]); // the temporary file comes first: its name begins with a digit
+    assert_eq!(mode(&path), 0o664);
+}
+
+#[test]
+fn a_claim_alone_removes_what_a_killed_process_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let f = prefix("f".as_ref());
+    for name in [format!("{f}1-0.tmp"), format!("{f}lock")] {
+        fs::write(dir.path().join(name), b"").unwrap();
+    }
+    drop(Claim::new(&dir.path().join("f")).unwrap());
+    assert_eq!(names(dir.path()), [""; 0]);
+}

@@ -1,5 +1,7 @@
-//! Saves the state at intervals, also while no keys come.
+//! Saves the state at intervals, also while no keys come, and when a signal stops the run.
 
+#[cfg(unix)]
+use super::signals::{self, Stops};
 use crate::error::Failure;
 use fullbloom_ops::filter::Changing;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -10,6 +12,8 @@ use std::time::{Duration, Instant};
 pub struct Saver {
     state: Mutex<State>,
     every: Option<Duration>,
+    /// Whether there is a file to save to.
+    has_file: bool,
     /// There is something to save, or the work has ended.
     changed: Condvar,
 }
@@ -20,6 +24,7 @@ pub struct State {
     /// Whether something changed since the last save.
     pub unsaved: bool,
     saved_at: Instant,
+    /// The work has ended, well or not: the threads here save nothing any more.
     ended: bool,
 }
 
@@ -39,9 +44,9 @@ impl State {
 }
 
 impl Saver {
-    pub fn new(seen: Changing, every: Option<Duration>) -> Saver {
+    pub fn new(seen: Changing, every: Option<Duration>, has_file: bool) -> Saver {
         let state = State { seen, unsaved: false, saved_at: Instant::now(), ended: false };
-        Saver { state: Mutex::new(state), every, changed: Condvar::new() }
+        Saver { state: Mutex::new(state), every, has_file, changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -51,24 +56,68 @@ impl Saver {
     /// Changes the state. What it holds afterwards may be saved at any time: keys must have been printed.
     pub fn change(&self, change: impl FnOnce(&mut State) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut state = self.lock();
-        change(&mut state)?;
+        change(&mut state).inspect_err(|_| state.ended = true)?;
         let Some(every) = self.every else { return Ok(()) };
         state.save_if_due(every)?;
         self.changed.notify_one();
         Ok(())
     }
 
-    /// Does the work. Meanwhile, the state is saved at every interval.
+    /// Does the work. Meanwhile, the state is saved at every interval, and before a signal ends the process.
     pub fn beside(&self, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-        let Some(every) = self.every else { return work() };
+        if !self.has_file {
+            return work();
+        }
         thread::scope(|scope| {
-            // Without this thread, the state is saved only when keys come.
-            let _ = thread::Builder::new().spawn_scoped(scope, || self.save_at_intervals(every));
+            if let Some(every) = self.every {
+                // Without this thread, the state is saved only when keys come.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || self.save_at_intervals(every));
+            }
+            #[cfg(unix)]
+            let stops = self.save_when_stopped(scope);
             let worked = work();
             self.lock().ended = true;
             self.changed.notify_one();
+            #[cfg(unix)]
+            if let Some(stops) = stops {
+                stops.close();
+            }
             worked
         })
+    }
+
+    /// Waits for signals in a thread. Returns what ends the wait; `None` if signals end the process as usual.
+    #[cfg(unix)]
+    fn save_when_stopped<'s>(
+        &'s self,
+        scope: &'s thread::Scope<'s, '_>,
+    ) -> Option<signal_hook::iterator::Handle> {
+        let mut stops = Stops::new().ok()?;
+        let handle = stops.handle();
+        let wait = move || {
+            if let Some(signal) = stops.wait() {
+                self.save_and_end(signal);
+            }
+        };
+        thread::Builder::new().spawn_scoped(scope, wait).ok().map(|_| handle)
+    }
+
+    /// Saves what was printed, and ends the process.
+    #[cfg(unix)]
+    fn save_and_end(&self, signal: i32) {
+        let mut state = self.lock();
+        if state.ended {
+            return; // the state is just being saved for the last time, or must not be saved
+        }
+        let saved = match state.unsaved || !state.seen.is_saved() {
+            true => state.seen.save(),
+            false => Ok(()),
+        };
+        state.seen.abandon();
+        match saved {
+            Ok(()) => signals::end_by(signal),
+            Err(e) => std::process::exit(Failure::from(e).report().code().into()),
+        }
     }
 
     fn save_at_intervals(&self, every: Duration) {
