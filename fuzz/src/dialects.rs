@@ -171,5 +171,5 @@ fn view(name: Name, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<AnyFil
         Some((bit_len, probes)) => ReadOptions::from(name).geometry(bit_len, probes),
         None => name.into(),
     };
-    AnyFilter::over(bytes.to_vec(), &options, Check::All)
+    AnyFilter::over(bytes.to_vec(), &options.key_form_applied(), Check::All)
 }

@@ -464,6 +464,9 @@ def main():
     for name, key_type, typed in (("bytes", 1, keys), ("text", 2, keys), ("int", 3, numbers), ("long", 4, numbers)):
         write(f"{name}-keys.bloom", file((1, 1, 6), 2, typed, seeded(0), 0, 1, 100, key_type=key_type))
 
+    # Keys that were trimmed and converted to lower case.
+    write("formed-keys.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100, estimated=2 | 4))
+
     # A crowded filter, so that there are false positives, and both forms of exceptions.
     array, layout, blocks = bytearray(64), (1, 1, 3), 1
     for key in keys:

@@ -133,6 +133,7 @@ fn decode_status(e: &DecodeError) -> Status {
     match e {
         DecodeError::Memory { .. } => Status::Memory,
         DecodeError::Geometry(_) => Status::Size,
+        DecodeError::KeyType(_) => Status::KeyType,
         _ => Status::Decode,
     }
 }

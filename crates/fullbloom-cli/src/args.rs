@@ -9,6 +9,7 @@ use crate::input::{KeyFormat, KeyPart, Keys};
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fullbloom::dialect::Name;
+use fullbloom::typed::KeyForm;
 use fullbloom_ops::{KeySpec, Place, Problem};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -141,7 +142,7 @@ impl EntryArgs {
 /// The part of a line that is the key.
 #[derive(Debug, Args)]
 pub struct PartArgs {
-    /// The separator of the fields of a line [default: tab]
+    /// The separator of the fields of a line [default: tab, or a comma with --csv]
     #[arg(short = 'd', long, value_name = "C", help_heading = KEYS, value_parser = delimiter, requires = "field")]
     delimiter: Option<u8>,
 
@@ -149,9 +150,17 @@ pub struct PartArgs {
     #[arg(short = 'f', long, value_name = "N", help_heading = KEYS, value_parser = clap::value_parser!(u32).range(1..))]
     field: Option<u32>,
 
-    /// Convert keys to lower case; use the same option in every command
+    /// Fields may be in quotes, "like ""this"""
+    #[arg(long, help_heading = KEYS, requires = "field")]
+    csv: bool,
+
+    /// Convert keys to lower case; a native filter records it, and lookups do the same
     #[arg(long, help_heading = KEYS)]
     ignore_case: bool,
+
+    /// Leave out white space around keys; a native filter records it, and lookups do the same
+    #[arg(long, help_heading = KEYS)]
+    trim: bool,
 
     /// Skip empty lines and lines that begin with #
     #[arg(long, help_heading = KEYS)]
@@ -164,12 +173,17 @@ pub struct PartArgs {
 
 impl PartArgs {
     fn part(&self) -> KeyPart {
+        let usual = if self.csv { b',' } else { b'\t' };
         KeyPart {
-            field: self.field.map(|number| (self.delimiter.unwrap_or(b'\t'), number as usize)),
-            ignore_case: self.ignore_case,
+            field: self.field.map(|number| (self.delimiter.unwrap_or(usual), number as usize)),
+            csv: self.csv,
             skip_comments: self.skip_comments,
             crlf: self.crlf,
         }
+    }
+
+    fn form(&self) -> KeyForm {
+        KeyForm { trim: self.trim, ignore_case: self.ignore_case }
     }
 }
 
@@ -183,10 +197,22 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 impl KeyArgs {
+    /// The form that keys are brought into.
+    pub fn form(&self) -> KeyForm {
+        self.part.form()
+    }
+
     /// The format of the keys.
     pub fn format(&self) -> KeyFormat {
         let end = if self.null { 0 } else { b'\n' };
-        KeyFormat { end, hex: self.hex, binary: self.binary, typed: None, part: self.part.part() }
+        KeyFormat {
+            end,
+            hex: self.hex,
+            binary: self.binary,
+            typed: None,
+            part: self.part.part(),
+            form: self.form(),
+        }
     }
 }
 

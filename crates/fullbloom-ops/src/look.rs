@@ -172,7 +172,7 @@ impl Part {
         let dialect = self.filter.dialect();
         spec.require(dialect)?;
         let mut key = Vec::new();
-        spec.encode(text, dialect, &mut key)?;
+        spec.encode(&self.filter.key_form().apply(text), dialect, &mut key)?;
         let may_contain = self.filter.may_contain(&key);
         Ok(Answer { may_contain, probes: self.probes(&key), key: crate::text::hex(&key) })
     }

@@ -266,7 +266,8 @@ fn of_file(
         );
     }
     let keys = bytes(options, spec, file.dialect(), path)?;
-    let record = answers(path, kind, keys.iter().map(|key| opened.filter.may_contain(key)));
+    let form = opened.filter.key_form();
+    let record = answers(path, kind, keys.iter().map(|key| opened.filter.may_contain(&form.apply(key))));
     Ok(Found { record, problems: opened.problems })
 }
 

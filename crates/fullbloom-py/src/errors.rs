@@ -64,6 +64,7 @@ fn option_refused(option: &str, why: &str) -> PyErr {
 pub fn decode(e: DecodeError) -> PyErr {
     match e {
         DecodeError::Memory { .. } => PyMemoryError::new_err(e.to_string()),
+        DecodeError::KeyType(e) => key_type(e),
         _ => FormatError::new_err(e.to_string()),
     }
 }
@@ -106,6 +107,7 @@ pub fn except(e: ExceptError) -> PyErr {
 pub fn file(e: FileError) -> PyErr {
     match e.cause() {
         FileCause::Decode(DecodeError::Memory { .. }) => PyMemoryError::new_err(e.to_string()),
+        FileCause::Decode(DecodeError::KeyType(_)) => wrong_type(&e),
         FileCause::Decode(_) => FormatError::new_err(e.to_string()),
         FileCause::Io(cause) => match cause.raw_os_error() {
             // Python picks the class by the number: FileNotFoundError, PermissionError.

@@ -473,3 +473,10 @@ def test_names_and_kernels():
     assert all(hasattr(fullbloom, name) for name in fullbloom.__all__)
     assert Filter.__module__ == "fullbloom" and issubclass(FormatError, ValueError)
     assert all(getattr(Filter, name).__doc__ for name in dir(Filter) if not name.startswith("_"))
+
+
+def test_a_filter_of_keys_in_another_form_is_refused(vectors):
+    path = vectors / "native" / "formed-keys.bloom"
+    for read in (Filter.load, Filter.open, lambda path: Filter.from_bytes(path.read_bytes())):
+        with pytest.raises(TypeError, match="in lower case, without white space"):
+            read(path)

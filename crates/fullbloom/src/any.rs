@@ -51,7 +51,7 @@ use crate::filter::{Doubt, Weakness};
 use crate::kernel::pipeline::Answers;
 use crate::native::{self as kinds, Secret, StoredFilter};
 use crate::sizing::{Geometry, Request};
-use crate::typed::{KeyType, TypeError, Value};
+use crate::typed::{KeyForm, KeyType, TypeError, Value};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -197,6 +197,12 @@ impl AnyFilter {
     /// it.
     pub fn recorded_key_type(&self) -> Option<KeyType> {
         self.inner.native().and_then(native::Native::key_type)
+    }
+
+    /// The form of its keys that the encoded filter records; only native filters do. The filter does not
+    /// bring keys into it: the caller must, and confirms it by [`ReadOptions::key_form_applied`].
+    pub fn key_form(&self) -> KeyForm {
+        self.inner.native().map_or(KeyForm::default(), native::Native::key_form)
     }
 
     /// Checks that keys of this type have the bytes of the recorded type. If they do not, the filter surely

@@ -31,6 +31,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod form;
+
+pub use form::KeyForm;
+
 use crate::dialect::Name;
 use crate::error::UnknownName;
 use alloc::vec::Vec;
@@ -292,6 +296,11 @@ pub enum TypeError {
         /// The type of the given keys.
         given: KeyType,
     },
+    /// The filter records that its keys were brought into a form, and the caller does not do so.
+    Form {
+        /// The recorded form.
+        recorded: KeyForm,
+    },
 }
 
 impl fmt::Display for TypeError {
@@ -306,6 +315,9 @@ impl fmt::Display for TypeError {
             TypeError::Text { what } => write!(f, "the key is not a number of type {what}"),
             TypeError::Recorded { recorded, given } => {
                 write!(f, "the filter was built from keys of type {recorded}, not {given}")
+            }
+            TypeError::Form { recorded } => {
+                write!(f, "the filter's keys are {recorded}: other keys must be brought into this form first")
             }
         }
     }

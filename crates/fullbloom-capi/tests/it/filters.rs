@@ -372,3 +372,22 @@ fn keys_of_dynamic_filters_expire_by_time_and_by_number() {
     let many = Dynamic { expire_ms: 1, generations: 201, ..SET };
     assert_eq!(dynamic(&sizing, &many).err(), Some(Status::Size));
 }
+
+/// It would answer "no" for its own keys, because the caller does not know that they are in lower case.
+#[test]
+fn a_filter_of_keys_in_another_form_is_refused() {
+    let bytes = fullbloom_testkit::vectors::bytes("native/formed-keys.bloom");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f.bloom");
+    std::fs::write(&path, &bytes).unwrap();
+    let none = (0, 0);
+    for made in [
+        view(UNKNOWN, &bytes, none),
+        decode(UNKNOWN, &bytes, none),
+        load(UNKNOWN, &path, none),
+        open(UNKNOWN, &path, none),
+    ] {
+        assert_eq!(made.err(), Some(Status::KeyType));
+        assert!(message().contains("in lower case"), "{}", message());
+    }
+}

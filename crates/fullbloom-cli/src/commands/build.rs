@@ -172,7 +172,8 @@ impl Args {
         let options = BuildOptions::new(self.dialect)
             .target(target)
             .expected_keys(self.expected_keys)
-            .key_type(self.types.key_type.key_type());
+            .key_type(self.types.key_type.key_type())
+            .key_form(self.keys.form());
         let options = self.native.apply(options)?;
         if !self.native.compact {
             return Ok(options);

@@ -102,7 +102,7 @@ pub(super) struct Common {
 impl Common {
     /// The keys, and the filter to be changed.
     fn open(&self, secret: &SecretArgs, force: bool) -> Result<(Keys, Changing), Failure> {
-        let (keys, destination) = self.claim(Name::Native, force)?;
+        let (mut keys, destination) = self.claim(Name::Native, force)?;
         let claim = destination.into_claim().expect("a file");
         let key_type = self.types.key_type.key_type();
         let loaded = Changing::load(&self.filter, claim, secret.read()?.as_ref(), key_type);
@@ -112,6 +112,8 @@ impl Common {
             _ => problem.into(),
         })?;
         problems.iter().for_each(|problem| output::warning(&problem.to_string()));
+        filter.require_form(self.keys.form())?;
+        keys.apply_form(filter.key_form());
         Ok((keys, filter))
     }
 

@@ -8,6 +8,7 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 #[cfg(feature = "parquet")]
 use fullbloom::dialect::Name;
+use fullbloom::typed::KeyForm;
 use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
@@ -127,7 +128,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             output::warning(&format!("{}: no filter: every key may be there", args.filter.display()));
         }
         let question = args.op.into();
-        return answer_all(args, args.keys.format(), |keys, answers| {
+        return answer_all(args, args.keys.format(), KeyForm::default(), |keys, answers| {
             for (key, answer) in keys.iter().zip(answers) {
                 *answer = filter.may_match(question, key)?;
             }
@@ -166,7 +167,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         output::warning(&problem.to_string());
     }
     let format = types.apply(args.keys.format(), file.dialect())?;
-    answer_all(args, format, |keys, answers| {
+    let form = opened.filter.key_form();
+    if opened.native.is_some() && !form.has(args.keys.form()) {
+        let (path, given) = (args.filter.display(), args.keys.form());
+        output::warning(&format!("{path}: does not record that its keys are {given}; others are not found"));
+    }
+    answer_all(args, format, form, |keys, answers| {
         let damaged = |e| {
             let failure = Failure::new(args.filter.display(), format_args!("damaged: {e}"));
             failure.hint("its answers cannot be trusted; build it again from its keys")
@@ -189,19 +195,21 @@ fn check_column(args: &Args, types: &TypeArgs) -> Result<Status, Failure> {
     }
     let key_type = types.key_type.for_column(column.key_type, args.keys.hex);
     let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
-    answer_all(args, format, |keys, answers| {
+    answer_all(args, format, KeyForm::default(), |keys, answers| {
         column.may_contain_batch(keys, answers);
         Ok(())
     })
 }
 
-/// Looks up all keys and prints the requested answers.
+/// Looks up all keys, in the form of the filter's own keys, and prints the requested answers.
 fn answer_all(
     args: &Args,
     format: KeyFormat,
+    form: KeyForm,
     ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure> + Sync,
 ) -> Result<Status, Failure> {
     let mut keys = args.given.keys(&args.keys.files, format)?;
+    keys.apply_form(form);
     let mut out = Output::stdout();
     // Keys printed on the terminal would garble the bar.
     let progress =

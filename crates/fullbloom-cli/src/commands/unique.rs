@@ -96,6 +96,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), Name::Native)?;
     let mut keys = Keys::new(&args.keys.files, format)?;
     let seen = begin(args, &keys)?;
+    keys.apply_form(seen.key_form());
     let (planned, hashing) = (seen.planned_keys(), seen.hashing().clone());
     let mut out = Output::stdout();
     let progress =
@@ -196,6 +197,7 @@ fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
         .up_to(args.up_to)
         .mode(expiry.map_or(Mode::Set, Mode::Expiring))
         .hashing(hashing)
-        .key_type(args.types.key_type.key_type());
+        .key_type(args.types.key_type.key_type())
+        .key_form(args.keys.form());
     Ok(Changing::new(options.empty().map_err(|e| Failure::building(Name::Native, e))?, file))
 }

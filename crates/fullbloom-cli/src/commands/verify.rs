@@ -189,7 +189,8 @@ fn with_keys(
     types.key_type.check_dialect(path, file.dialect())?;
     let mut keys = Keys::new(&args.keys, types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());
-    verify_keys(&file, args.absent, |each| {
+    verify_keys(&file, args.absent, |form, each| {
+        keys.apply_form(form);
         let looked_up = keys.for_each_batch(&progress, |batch| {
             each(batch.keys);
             Ok(ControlFlow::Continue(()))

@@ -140,7 +140,10 @@ impl Splitter {
         records: &[&[u8]],
         each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<ControlFlow<()>, SplitError> {
-        let written = self.format.hex || self.format.typed.is_some() || self.format.part.is_derived();
+        let written = self.format.hex
+            || self.format.typed.is_some()
+            || self.format.part.is_derived()
+            || !self.format.form.is_plain();
         let (records, refused) = if written { self.decode(records) } else { (records, None) };
         let flow = if written {
             let mut start = 0;
@@ -168,11 +171,21 @@ impl Splitter {
         self.decoded.clear();
         self.ends.clear();
         for (i, record) in records.iter().enumerate() {
+            let form = self.format.form;
             let decoded = self.format.part.of(record).and_then(|part| match &self.format.typed {
-                Some((spec, dialect)) => spec.encode(&part, *dialect, &mut self.decoded),
-                None if self.format.hex => text::decode_hex(&part, &mut self.decoded),
+                Some((spec, dialect)) => spec.encode(&form.apply(&part), *dialect, &mut self.decoded),
+                None if self.format.hex => {
+                    let start = self.decoded.len();
+                    text::decode_hex(&part, &mut self.decoded)?;
+                    if !form.is_plain() {
+                        let formed = form.apply(&self.decoded[start..]).into_owned();
+                        self.decoded.truncate(start);
+                        self.decoded.extend(formed);
+                    }
+                    Ok(())
+                }
                 None => {
-                    self.decoded.extend_from_slice(&part);
+                    self.decoded.extend_from_slice(&form.apply(&part));
                     Ok(())
                 }
             });

@@ -28,6 +28,7 @@ use batches::Splitter;
 use blocks::{Block, Blocks};
 use content::Expected;
 use fullbloom::dialect::Name;
+use fullbloom::typed::KeyForm;
 use fullbloom_ops::KeySpec;
 use source::{Label, Source};
 use std::ffi::OsString;
@@ -47,12 +48,14 @@ pub struct KeyFormat {
     pub typed: Option<(KeySpec, Name)>,
     /// The part of a record that is its key.
     pub part: KeyPart,
+    /// The form that keys are brought into.
+    pub form: KeyForm,
 }
 
 impl KeyFormat {
     /// Records that are their keys.
     pub const LINES: KeyFormat =
-        KeyFormat { end: b'\n', hex: false, binary: false, typed: None, part: WHOLE };
+        KeyFormat { end: b'\n', hex: false, binary: false, typed: None, part: WHOLE, form: AS_GIVEN };
 
     /// What a file of such records may contain.
     fn expected(&self) -> Expected {
@@ -65,7 +68,10 @@ impl KeyFormat {
 }
 
 /// The whole record is the key.
-const WHOLE: KeyPart = KeyPart { field: None, ignore_case: false, skip_comments: false, crlf: false };
+const WHOLE: KeyPart = KeyPart { field: None, csv: false, skip_comments: false, crlf: false };
+
+/// Keys stay as they are.
+const AS_GIVEN: KeyForm = KeyForm { trim: false, ignore_case: false };
 
 /// All keys given to a command.
 #[derive(Debug)]
@@ -98,6 +104,11 @@ impl Keys {
             bytes.push(format.end);
         }
         Ok(Keys { sources: vec![Source::given(&bytes)?], format, lines_checked: true })
+    }
+
+    /// From now on, brings keys into this form, too: that of the filter's own keys.
+    pub fn apply_form(&mut self, recorded: KeyForm) {
+        self.format.form = self.format.form.and(recorded);
     }
 
     /// Their format.
@@ -191,6 +202,11 @@ fn warn_of_lines(checked: &mut bool, name: &Label, block: &[u8], format: &KeyFor
     }
     if !format.part.crlf {
         warn_of_carriage_returns(name, block);
+    }
+    let whole = block.strip_suffix(b"\n").unwrap_or(block);
+    if whole.split(|byte| *byte == b'\n').take(FIRST_LINES).any(|line| format.part.keeps_quotes(line)) {
+        output::warning(&format!("{name}: a field is in quotes, which count as part of the key"));
+        output::hint("--csv reads quoted fields");
     }
 }
 

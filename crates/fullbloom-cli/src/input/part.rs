@@ -7,8 +7,8 @@ use std::borrow::Cow;
 pub struct KeyPart {
     /// The key is this field, from 1, between delimiters.
     pub field: Option<(u8, usize)>,
-    /// Keys are in lower case, whatever the records have.
-    pub ignore_case: bool,
+    /// Fields may be in quotes, as in RFC 4180.
+    pub csv: bool,
     /// Empty records and those that begin with `#` are no keys.
     pub skip_comments: bool,
     /// A carriage return at the end is not part of the key.
@@ -18,7 +18,7 @@ pub struct KeyPart {
 impl KeyPart {
     /// Whether keys differ from their records.
     pub fn is_derived(&self) -> bool {
-        self.field.is_some() || self.ignore_case || self.crlf
+        self.field.is_some() || self.crlf
     }
 
     /// Whether the record has no key.
@@ -29,27 +29,69 @@ impl KeyPart {
     /// The key in a record, or what is wrong with it.
     pub fn of<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>, String> {
         let line = if self.crlf { record.strip_suffix(b"\r").unwrap_or(record) } else { record };
-        let key = match self.field {
-            None => line,
-            Some((delimiter, number)) => {
-                let mut fields = line.split(|byte| *byte == delimiter);
-                fields.nth(number.saturating_sub(1)).ok_or_else(|| {
-                    let count = line.split(|byte| *byte == delimiter).count();
-                    let fields = if count == 1 { "field" } else { "fields" };
-                    format!("it has {count} {fields}, and the key is field {number}")
-                })?
-            }
+        let Some((delimiter, number)) = self.field else { return Ok(Cow::Borrowed(line)) };
+        let missing = |count: usize| {
+            let fields = if count == 1 { "field" } else { "fields" };
+            format!("it has {count} {fields}, and the key is field {number}")
         };
-        Ok(if self.ignore_case { lower(key) } else { Cow::Borrowed(key) })
+        if self.csv {
+            return quoted_field(line, delimiter, number)?.map_err(missing);
+        }
+        let mut fields = line.split(|byte| *byte == delimiter);
+        let field = fields.nth(number.saturating_sub(1));
+        let count = || line.split(|byte| *byte == delimiter).count();
+        field.map(Cow::Borrowed).ok_or_else(|| missing(count()))
+    }
+
+    /// Whether the key of a record is in quotes that are taken for part of it.
+    pub fn keeps_quotes(&self, record: &[u8]) -> bool {
+        let is_quoted = |key: Cow<'_, [u8]>| matches!(*key, [b'"', .., b'"']);
+        self.field.is_some() && !self.csv && self.of(record).is_ok_and(is_quoted)
     }
 }
 
-/// In lower case: text by the rules of Unicode, other bytes by those of ASCII.
-fn lower(key: &[u8]) -> Cow<'_, [u8]> {
-    match std::str::from_utf8(key) {
-        Ok(text) if !text.is_ascii() => Cow::Owned(text.to_lowercase().into_bytes()),
-        _ if key.iter().any(u8::is_ascii_uppercase) => Cow::Owned(key.to_ascii_lowercase()),
-        _ => Cow::Borrowed(key),
+/// The field with this number, from 1, of a line whose fields may be in quotes; within them, two quotes stand
+/// for one. The inner error is the number of fields.
+fn quoted_field(line: &[u8], delimiter: u8, number: usize) -> Result<Result<Cow<'_, [u8]>, usize>, String> {
+    let mut rest = line;
+    for at in 1.. {
+        let (field, after) = match rest {
+            [b'"', inside @ ..] => unquoted(inside)?,
+            _ => {
+                let end = rest.iter().position(|byte| *byte == delimiter).unwrap_or(rest.len());
+                (Cow::Borrowed(&rest[..end]), &rest[end..])
+            }
+        };
+        match after {
+            _ if at == number => return Ok(Ok(field)),
+            [] => return Ok(Err(at)),
+            [next, more @ ..] if *next == delimiter => rest = more,
+            _ => return Err(format!("after the quotes of field {at} comes no delimiter")),
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+/// What is in quotes, and what follows them.
+fn unquoted(inside: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8]), String> {
+    let mut text: Cow<'_, [u8]> = Cow::Borrowed(&[]);
+    let mut rest = inside;
+    loop {
+        let Some(end) = rest.iter().position(|byte| *byte == b'"') else {
+            return Err("a quoted field does not end in its line".to_owned());
+        };
+        if text.is_empty() {
+            text = Cow::Borrowed(&rest[..end]);
+        } else {
+            text.to_mut().extend_from_slice(&rest[..end]);
+        }
+        match &rest[end + 1..] {
+            [b'"', more @ ..] => {
+                text.to_mut().push(b'"');
+                rest = more;
+            }
+            after => return Ok((text, after)),
+        }
     }
 }
 
@@ -58,13 +100,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_the_field_in_lower_case_without_a_carriage_return() {
-        let part = KeyPart { field: Some((b',', 2)), ignore_case: true, skip_comments: false, crlf: true };
-        assert_eq!(*part.of(b"1,Example.ORG,x\r").unwrap(), *b"example.org");
-        assert_eq!(*part.of("1,\u{c9}T\u{c9}\r".as_bytes()).unwrap(), *"\u{e9}t\u{e9}".as_bytes());
-        assert_eq!(*part.of(b"1,\xffA").unwrap(), *b"\xffa", "not text");
+    fn the_key_is_the_field_without_a_carriage_return() {
+        let part = KeyPart { field: Some((b',', 2)), crlf: true, ..KeyPart::default() };
+        assert_eq!(*part.of(b"1,Example.ORG,x\r").unwrap(), *b"Example.ORG");
         assert_eq!(*part.of(b"1,").unwrap(), *b"");
         assert_eq!(part.of(b"only").unwrap_err(), "it has 1 field, and the key is field 2");
+        assert!(
+            part.keeps_quotes(b"1,\"a\",x") && !part.keeps_quotes(b"1,\",x") && !part.keeps_quotes(b"1,a")
+        );
+    }
+
+    #[test]
+    fn quoted_fields_lose_their_quotes_and_keep_their_delimiters() {
+        let part = |number| KeyPart { field: Some((b',', number)), csv: true, ..KeyPart::default() };
+        let line = b"a,\"b,\"\"c\"\"\",,\"\",\"\"\"\",e";
+        for (number, field) in [(1, "a"), (2, "b,\"c\""), (3, ""), (4, ""), (5, "\""), (6, "e")] {
+            assert_eq!(*part(number).of(line).unwrap(), *field.as_bytes(), "{number}");
+        }
+        assert_eq!(part(7).of(line).unwrap_err(), "it has 6 fields, and the key is field 7");
+        assert!(part(1).of(b"\"a").unwrap_err().contains("does not end"));
+        assert!(part(2).of(b"\"a\"b,c").unwrap_err().contains("no delimiter"));
+        assert_eq!(*part(1).of(b"a\"b\"c").unwrap(), *b"a\"b\"c", "quotes inside are part of it");
+        assert!(!part(1).keeps_quotes(b"\"a\""));
     }
 
     #[test]

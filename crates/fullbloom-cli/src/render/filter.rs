@@ -2,6 +2,7 @@
 
 use super::Lines;
 use crate::text;
+use fullbloom::typed::KeyForm;
 use fullbloom_ops::Problem;
 use fullbloom_ops::filter::{ExceptionRecord, ExpiryRecord, FilterRecord, KindRecord, NativeRecord};
 use std::time::Duration;
@@ -63,6 +64,10 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
     );
     if let Some(key_type) = record.key_type {
         lines.line("key type", key_type);
+    }
+    let form = KeyForm { trim: record.trim, ignore_case: record.ignore_case };
+    if !form.is_plain() {
+        lines.line("key form", format!("{form}; lookups do the same"));
     }
     if let Some(ExceptionRecord { levels, listed, bytes }) = record.exceptions {
         let hashes = format!("{listed} {}", if listed == 1 { "hash" } else { "hashes" });

@@ -18,7 +18,7 @@ use fullbloom::internal::claim::Claim;
 use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Kind, Mode, Secret, StoredFilter};
-use fullbloom::typed::KeyType;
+use fullbloom::typed::{KeyForm, KeyType};
 use fullbloom::{DecodeError, FileError};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -141,6 +141,22 @@ impl Changing {
     /// The facts of the filter.
     pub fn facts(&self) -> Facts {
         stored(&self.filter).facts()
+    }
+
+    /// The form that keys must be brought into before they are hashed.
+    pub fn key_form(&self) -> KeyForm {
+        self.filter.key_form()
+    }
+
+    /// Refuses to change the filter by keys in a form that it does not record: lookups would not find them.
+    pub fn require_form(&self, given: KeyForm) -> Result<(), Problem> {
+        let recorded = self.key_form();
+        if recorded.has(given) {
+            return Ok(());
+        }
+        let why = format!("its keys are {recorded}, not {given}");
+        Err(Problem::at(&self.path, Code::OptionRefused, why)
+            .hint("the form of keys is decided when a filter is built"))
     }
 
     /// The seed or the secret of its hash.

@@ -36,8 +36,12 @@ pub struct NativeRecord {
     pub seed: Option<u64>,
     /// The exceptions: keys that are always answered "no".
     pub exceptions: Option<ExceptionRecord>,
-    /// The type of its keys: bytes, string, int or long; null if it is not recorded.
+    /// The type of its keys: bytes, text, int or long; null if it is not recorded.
     pub key_type: Option<&'static str>,
+    /// Keys are converted to lower case, at insertion and lookup.
+    pub ignore_case: bool,
+    /// Keys are taken without white space around them, at insertion and lookup.
+    pub trim: bool,
     /// The label in the file.
     pub label: String,
     /// The kind.
@@ -146,6 +150,8 @@ impl NativeRecord {
                 bytes: exceptions.bytes,
             }),
             key_type: facts.key_type.map(KeyType::as_str),
+            ignore_case: facts.key_form.ignore_case,
+            trim: facts.key_form.trim,
             label: facts.label.clone(),
             kind,
         }

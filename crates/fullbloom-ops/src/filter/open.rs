@@ -101,7 +101,8 @@ impl FilterFile {
     /// The filter in the first `len` bytes, read where they are.
     fn read(&self, len: usize, check: Check) -> Result<AnyFilter, DecodeError> {
         // The secret is given later: a wrong one is the caller's mistake and not damage.
-        let options = self.options.clone().dialect(Some(self.dialect())).secret(None);
+        // Whoever looks up keys brings them into the filter's form.
+        let options = self.options.clone().dialect(Some(self.dialect())).secret(None).key_form_applied();
         AnyFilter::over(self.part(len), &options, check)
     }
 

@@ -57,7 +57,7 @@ fn the_callers_keys_are_looked_up_and_a_missing_one_is_named() {
     let lookup = |count: u64, prefix: &str| {
         let keys: Vec<String> = (0..count).map(|key| format!("{prefix}{key}")).collect();
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-        verify_keys::<Problem>(&file, 1000, |each| {
+        verify_keys::<Problem>(&file, 1000, |_, each| {
             keys.chunks(64).for_each(each);
             Ok(())
         })

@@ -22,7 +22,7 @@ use crate::filter::{Dialect, Filter, Size};
 use crate::keys::Hashes;
 use crate::native::{CompactFilter, DynamicFilter, Hashing, Kind, NativeFilter, StoredFilter};
 use crate::sizing::{Geometry, Request, Target};
-use crate::typed::KeyType;
+use crate::typed::{KeyForm, KeyType};
 use alloc::boxed::Box;
 #[cfg(feature = "std")]
 use alloc::string::String;
@@ -87,6 +87,7 @@ pub struct Builder {
     inner: Inner,
     hashing: Option<Hashing>,
     key_type: Option<KeyType>,
+    key_form: KeyForm,
     noted: Noted,
     inserted: u64,
     /// The number of keys that the filter is sized for, if more of them raise its rate.
@@ -161,6 +162,7 @@ impl Builder {
             inner,
             hashing: is_native.then(|| options.hashing.clone()),
             key_type: None,
+            key_form: options.key_form,
             noted: Noted::Nothing,
             inserted: 0,
             sized_for: options.expected_keys.filter(|_| raises_rate),
@@ -307,6 +309,9 @@ impl Builder {
         let mut filter = AnyFilter::from_inner(inner);
         if let (Noted::One(key_type), Some(native)) = (self.noted, filter.inner.native_mut()) {
             native.set_key_type(Some(key_type)).unwrap_or(()); // it owns its memory
+        }
+        if let Some(native) = filter.inner.native_mut() {
+            native.set_key_form(self.key_form);
         }
         Ok(match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),

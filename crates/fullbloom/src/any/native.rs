@@ -9,7 +9,7 @@ use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
 use crate::native::{Chunks, Facts, Hashing, Kind, RemoveError, Secret, StoredFilter};
 use crate::sizing::Geometry;
-use crate::typed::{KeyType, TypeError, Value};
+use crate::typed::{KeyForm, KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -73,6 +73,17 @@ impl Native {
 
     pub(super) fn key_type(&self) -> Option<KeyType> {
         stored!(self, stored => stored.key_type())
+    }
+
+    pub(super) fn key_form(&self) -> KeyForm {
+        stored!(self, stored => stored.key_form())
+    }
+
+    /// Records the form of its keys, if it owns its memory.
+    pub(super) fn set_key_form(&mut self, form: KeyForm) {
+        if let Native::Owned(stored) = self {
+            stored.set_key_form(form);
+        }
     }
 
     pub(super) fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {

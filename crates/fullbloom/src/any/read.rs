@@ -12,7 +12,7 @@ use crate::dialect::{Name, RocksDb, rocksdb, with_dialect};
 use crate::error::DecodeError;
 use crate::filter::{Check, Filter, Format, Part};
 use crate::native::{Hashing, Secret, StoredFilter};
-use crate::typed::KeyType;
+use crate::typed::{KeyType, TypeError};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -46,6 +46,9 @@ pub struct ReadOptions {
     pub secret: Option<Secret>,
     /// The type of the keys that will be looked up.
     pub key_type: Option<KeyType>,
+    /// Whether the caller brings keys into the [form](AnyFilter::key_form) that the filter records. Otherwise
+    /// a filter that records one is refused: it would answer "no" for its own keys.
+    pub key_form_applied: bool,
 }
 
 impl From<Name> for ReadOptions {
@@ -83,6 +86,12 @@ impl ReadOptions {
     #[must_use]
     pub fn key_type(self, key_type: KeyType) -> Self {
         ReadOptions { key_type: Some(key_type), ..self }
+    }
+
+    /// The caller brings keys into the [form](AnyFilter::key_form) that the filter records, or looks up none.
+    #[must_use]
+    pub fn key_form_applied(self) -> Self {
+        ReadOptions { key_form_applied: true, ..self }
     }
 
     /// The given dialect, or the detected one.
@@ -195,6 +204,10 @@ fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Res
         other => with_dialect!(other, D => D::read(bytes, options, check))?,
     };
     let mut filter = AnyFilter::from_inner(inner);
+    let recorded = filter.key_form();
+    if !recorded.is_plain() && !options.key_form_applied {
+        return Err(DecodeError::KeyType(TypeError::Form { recorded }));
+    }
     if let Some(key_type) = options.key_type {
         filter.require_key_type(key_type).map_err(DecodeError::KeyType)?;
         filter.assume_key_type(key_type);

@@ -417,3 +417,32 @@ fn a_builder_says_when_there_are_more_keys_than_the_filter_is_sized_for() {
     sized_by_keys.insert(b"b");
     assert_eq!(sized_by_keys.exceeded(), None);
 }
+
+/// Such a filter would answer "no" for its own keys, as the user writes them.
+#[test]
+fn a_filter_of_keys_in_a_form_is_refused_unless_the_caller_applies_it() {
+    use crate::typed::{KeyForm, TypeError};
+    let form = KeyForm { ignore_case: true, trim: false };
+    for kind in [Kind::Fast, Kind::Compact, Kind::Dynamic] {
+        let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(100).key_form(form);
+        let mut builder = options.begin().unwrap();
+        builder.insert(&form.apply(b"Alice"));
+        let bytes = builder.finish().unwrap().encode();
+        let refused = AnyFilter::decode(&bytes, &ReadOptions::new()).unwrap_err();
+        assert_eq!(refused, DecodeError::KeyType(TypeError::Form { recorded: form }), "{kind}");
+        let read = AnyFilter::decode(&bytes, &ReadOptions::new().key_form_applied()).unwrap();
+        assert!(read.key_form() == form && read.may_contain(&read.key_form().apply(b"ALICE")));
+        assert_eq!(read.encode(), bytes);
+
+        // Other flags are unknown.
+        let mut newer = bytes.clone();
+        let front = u32::from_le_bytes(newer[16..20].try_into().unwrap()) as usize;
+        let record = u64::from_le_bytes(newer[72..80].try_into().unwrap()) as usize;
+        assert_eq!(newer[record + 5], 2);
+        newer[record + 5] |= 8;
+        let sum = crate::checksum::crc32c(&newer[12..front]);
+        newer[8..12].copy_from_slice(&sum.to_le_bytes());
+        let refused = AnyFilter::decode(&newer, &ReadOptions::new().key_form_applied()).unwrap_err();
+        assert!(matches!(refused, DecodeError::Newer { field: "flags", .. }), "{refused}");
+    }
+}

@@ -19,7 +19,7 @@ use crate::keys::Keys;
 use crate::probe::lines;
 use crate::sealed::Sealed;
 use crate::sizing::{self as rates, Geometry, Request, estimated_keys};
-use crate::typed::KeyType;
+use crate::typed::{KeyForm, KeyType};
 use crate::wire::{Output, Stop};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -50,6 +50,8 @@ pub(super) struct Head {
     pub(super) store_secret: bool,
     /// The type of its keys, if that is known.
     pub(super) key_type: Option<KeyType>,
+    /// The form that its keys were brought into.
+    pub(super) key_form: KeyForm,
     /// The leading bits of the hash that are used: 64, or fewer in a filter of fingerprints.
     pub(super) hash_bits: u32,
     pub(super) label: String,
@@ -65,6 +67,7 @@ impl Head {
             estimated: false,
             store_secret: false,
             key_type: None,
+            key_form: KeyForm::default(),
             hash_bits: 64,
             label: String::new(),
         }
@@ -75,13 +78,14 @@ impl Head {
         Hasher::new(&self.hashing).leading(self.hash_bits)
     }
 
-    /// `Ok` when both hash keys in the same way, and keys are not of types with different bytes.
+    /// `Ok` when both hash keys in the same way, and keys have the same form and no types with different bytes.
     pub(super) fn same_hash(&self, other: &Head) -> Result<(), MergeError> {
         if let (Some(ours), Some(theirs)) = (self.key_type, other.key_type)
             && key_type::require(Some(ours), theirs).is_err()
         {
             return MergeError::require_equal("the key type", ours, theirs);
         }
+        MergeError::require_equal("the form of keys", self.key_form, other.key_form)?;
         MergeError::require_equal("bits of the hash", self.hash_bits, other.hash_bits)?;
         match (&self.hashing, &other.hashing) {
             (Hashing::Seed(ours), Hashing::Seed(theirs)) => {

@@ -2,7 +2,7 @@
 
 use super::{ExceptionFacts, Generation, Hashing, Mode, StoredFilter};
 use crate::sizing::Layout;
-use crate::typed::KeyType;
+use crate::typed::{KeyForm, KeyType};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -28,6 +28,8 @@ pub struct Facts {
     pub exceptions: Option<ExceptionFacts>,
     /// The type of its keys, if it is recorded.
     pub key_type: Option<KeyType>,
+    /// The form that its keys were brought into, and that keys must have that are looked up.
+    pub key_form: KeyForm,
     /// The label set by the owner.
     pub label: String,
     /// Facts specific to its kind.
@@ -113,6 +115,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
                 StoredFilter::Dynamic(_) => None,
             },
             key_type: head.key_type,
+            key_form: head.key_form,
             label: head.label.clone(),
             kind: self.kind_facts(),
         }

@@ -5,7 +5,7 @@
 //! native filter, and so are `int` and `long` ([`typed`](crate::typed)).
 
 use super::{DynamicFilter, NativeFilter, StoredFilter};
-use crate::typed::{KeyType, TypeError};
+use crate::typed::{KeyForm, KeyType, TypeError};
 
 /// The number of a type in the file; 0 if it is not recorded. Types that native filters do not have are not
 /// recorded.
@@ -82,6 +82,11 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
         self.head().key_type
     }
 
+    /// The recorded form of its keys. The filter does not bring keys into it: the caller must.
+    pub fn key_form(&self) -> KeyForm {
+        self.head().key_form
+    }
+
     /// Checks that keys of this type can be in the filter: that their bytes are those of the recorded type.
     pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
         require(self.key_type(), given)
@@ -89,6 +94,16 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 }
 
 impl<S> StoredFilter<S> {
+    /// Records the form that its keys were brought into.
+    pub fn set_key_form(&mut self, form: KeyForm) {
+        let head = match self {
+            StoredFilter::Fast(filter) => &mut filter.dialect.head,
+            StoredFilter::Dynamic(filter) => &mut filter.head,
+            StoredFilter::Compact(filter) => &mut filter.dialect.head,
+        };
+        head.key_form = form;
+    }
+
     /// Records the type of its keys in its file. Types that native filters do not have are not recorded.
     pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
         match self {

@@ -3,7 +3,7 @@
 
 use fullbloom::DecodeError;
 use fullbloom::NativeFilter;
-use fullbloom::any::AnyFilter;
+use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
 use fullbloom::native::{Hashing, Mode, Secret, Sizing, StoredFilter, verify};
@@ -45,7 +45,8 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
         if let StoredFilter::Fast(fast) = &stored {
             let _ = fast.without_exceptions().planned_fpr();
         }
-        let view = AnyFilter::over(bytes.to_vec(), &Name::Native.into(), Check::Front).unwrap();
+        let options = ReadOptions::from(Name::Native).key_form_applied();
+        let view = AnyFilter::over(bytes.to_vec(), &options, Check::Front).unwrap();
         assert_eq!(view.encoded_len(), again.len() as u64);
         // Unchecked bits give arbitrary answers; the point is that they give one.
         for key in [&b""[..], b"key-1", b"good-1", &[0xff; 100]] {
@@ -228,7 +229,7 @@ fn what_a_reader_does_not_know_is_named() {
     assert_eq!(refused_field(patched(&file, section + 1, &[3])), "hash");
     assert_eq!(refused_field(patched(&file, section + 2, &[3])), "layout's numbers");
     assert_eq!(refused_field(patched(&file, section + 4, &[9])), "layout's numbers");
-    assert_eq!(refused_field(patched(&file, section + 5, &[2])), "flags");
+    assert_eq!(refused_field(patched(&file, section + 5, &[8])), "flags");
     assert_eq!(refused_field(patched(&file, section + 8, &[0])), "blocks");
     assert_eq!(refused_field(patched(&file, section + 8, &[3])), "bits' length");
     // An unknown kind: refused when required, skipped when not. The entry of the checksums is used for this.

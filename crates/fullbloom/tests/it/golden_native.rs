@@ -11,7 +11,7 @@ use fullbloom::internal::sniff;
 use fullbloom::keys::Column;
 use fullbloom::native::{Hashing, Secret, Sizing, verify};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::typed::{KeyType, TypeError};
+use fullbloom::typed::{KeyForm, KeyType, TypeError};
 use fullbloom_testkit::sha256_hex;
 use fullbloom_testkit::vectors::{self, Record};
 
@@ -119,6 +119,17 @@ fn the_type_of_keys_is_written_and_read_as_by_the_second_implementation() {
     newer[8..12].copy_from_slice(&sum.to_le_bytes());
     let refused = NativeFilter::decode(&newer).unwrap_err();
     assert_eq!(refused, DecodeError::Newer { field: "key type", at: at as u64, got: 5 });
+}
+
+#[test]
+fn the_form_of_keys_is_recorded_and_required() {
+    let golden = vectors::bytes("native/formed-keys.bloom");
+    let form = KeyForm { trim: true, ignore_case: true };
+    let refused = AnyFilter::decode(&golden, &ReadOptions::new()).unwrap_err();
+    assert_eq!(refused, DecodeError::KeyType(TypeError::Form { recorded: form }));
+    let read = AnyFilter::decode(&golden, &ReadOptions::new().key_form_applied()).unwrap();
+    assert_eq!((read.key_form(), read.encode()), (form, golden));
+    assert!((0..100).all(|i| read.may_contain(&form.apply(format!(" KEY-{i}\t").as_bytes()))));
 }
 
 #[test]

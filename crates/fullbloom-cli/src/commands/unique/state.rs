@@ -29,6 +29,7 @@ pub fn load(args: &Args, path: &Path, claim: Claim, expiry: Option<Expiry>) -> R
         Changing::load(path, claim, args.secret.read()?.as_ref(), args.types.key_type.key_type())?;
     problems.iter().for_each(|problem| output::warning(&problem.to_string()));
     seen.remembers_keys()?;
+    seen.require_form(args.keys.form())?;
     let wanted = Wanted {
         expiry,
         expected_keys: args.expected_keys,

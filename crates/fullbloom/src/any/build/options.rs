@@ -8,7 +8,7 @@ use crate::native::{
     DynamicFilter, DynamicOptions, Hashing, Kind, Mode, NativeFilter, Prefer, Sizing, StoredFilter,
 };
 use crate::sizing::{Request, Target};
-use crate::typed::KeyType;
+use crate::typed::{KeyForm, KeyType};
 use alloc::string::String;
 
 /// The number of keys up to which a dynamic filter keeps its rate, unless set or expected.
@@ -47,6 +47,7 @@ pub struct BuildOptions {
     pub(super) store_secret: bool,
     pub(super) label: String,
     pub(super) key_type: Option<KeyType>,
+    pub(super) key_form: KeyForm,
     pub(super) up_to: Option<u64>,
     pub(super) mode: Mode,
     first: Option<u64>,
@@ -74,6 +75,7 @@ impl BuildOptions {
             store_secret: false,
             label: String::new(),
             key_type: None,
+            key_form: KeyForm::default(),
             up_to: None,
             mode: Mode::Set,
             first: None,
@@ -156,6 +158,12 @@ impl BuildOptions {
     /// native filter records it.
     pub fn key_type(mut self, key_type: KeyType) -> BuildOptions {
         self.key_type = Some(key_type);
+        self
+    }
+
+    /// The form that the caller brings all keys into. A native filter records it.
+    pub fn key_form(mut self, form: KeyForm) -> BuildOptions {
+        self.key_form = form;
         self
     }
 
@@ -287,12 +295,13 @@ impl BuildOptions {
             let why = alloc::format!("a {what} filter cannot start empty: {AT_ONCE}").into();
             return Err(BuildError::Option { option, why });
         }
-        let stored = match (self.dialect, self.kind) {
+        let mut stored = match (self.dialect, self.kind) {
             _ if self.needs_expected_keys() => return Err(number_unknown()),
             (Name::Native, Kind::Dynamic) => StoredFilter::Dynamic(self.dynamic()?),
             (Name::Native, _) => StoredFilter::Fast(self.fast()?),
             _ => return self.begin()?.finish(),
         };
+        stored.set_key_form(self.key_form);
         let filter = AnyFilter::from(stored);
         Ok(match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),

@@ -26,6 +26,7 @@ use crate::native::format::{
     self, FILTER_LEN, HASH_FOLD64, HASH_SIPHASH13, LAYOUT_DYNAMIC, REQUIRED, Section, Table, chunk_len, kind,
 };
 use crate::native::{Hashing, key_type};
+use crate::typed::KeyForm;
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -205,7 +206,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             self.plan.bits as u8,
             mode,
             0,
-            0,
+            self.head.key_form.flags(),
             key_type::code(self.head.key_type),
             0
         ];
@@ -300,15 +301,17 @@ impl DecodedDynamic {
         let hash = cursor.u8("hash")?;
         let fingerprint_bits = u32::from(cursor.u8("fingerprint bits")?);
         let mode = cursor.u8("mode")?;
-        let flags = cursor.u16_le("flags")?;
+        let [none, flags] = cursor.u16_le("flags")?.to_le_bytes();
         let code = cursor.u8("key type")?;
         let Some(key_type) = key_type::from_code(code) else {
             return Err(DecodeError::Newer { field: "key type", at: at + 6, got: code.into() });
         };
         cursor.u8("reserve")?;
-        if flags != 0 {
-            return Err(DecodeError::Newer { field: "flags", at: at + 4, got: flags.into() });
+        if none != 0 || flags & !KeyForm::FLAGS != 0 {
+            let got = u16::from_le_bytes([none, flags]).into();
+            return Err(DecodeError::Newer { field: "flags", at: at + 4, got });
         }
+        let key_form = KeyForm::from_flags(flags);
         let lines = cursor.u64_le("lines")?;
         let seed = cursor.u64_le("seed")?;
         let expected_keys = cursor.u64_le("expected keys")?;
@@ -370,7 +373,7 @@ impl DecodedDynamic {
                 expected,
             });
         }
-        let head = Head { keys: distinct, key_type, ..Head::new(hashing, expected_keys) };
+        let head = Head { keys: distinct, key_type, key_form, ..Head::new(hashing, expected_keys) };
         let shape = Shape::new(fingerprint_bits, tag, lines);
         let plan = Plan { bits: fingerprint_bits, tag, mode, fpr, up_to };
         let stated = match (&clock, mode) {

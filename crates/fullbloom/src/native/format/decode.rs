@@ -12,6 +12,7 @@ use crate::native::hashing::{Hashing, Secret};
 use crate::native::key_type;
 use crate::native::shape::Shape;
 use crate::sizing::Layout;
+use crate::typed::KeyForm;
 use crate::wire::Cursor;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -325,7 +326,7 @@ fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u
     let hash = cursor.u8("hash")?;
     let numbers = [cursor.u8("lines")?, cursor.u8("lines in a block")?, cursor.u8("probes in a line")?];
     let flags = cursor.u8("flags")?;
-    if flags & !KEYS_ESTIMATED != 0 {
+    if flags & !(KEYS_ESTIMATED | KeyForm::FLAGS) != 0 {
         return Err(DecodeError::Newer { field: "flags", at: at + 5, got: flags.into() });
     }
     let code = cursor.u8("key type")?;
@@ -356,6 +357,7 @@ fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u
         estimated: flags & KEYS_ESTIMATED != 0,
         store_secret: false,
         key_type,
+        key_form: KeyForm::from_flags(flags),
         hash_bits,
         label: String::new(),
     };

@@ -141,7 +141,7 @@ impl<'a> Encoder<'a> {
             (None, Hashing::Seed(seed)) => (HASH_FOLD64, *seed),
             (None, Hashing::Secret(secret)) => (HASH_SIPHASH13, secret.check()),
         };
-        let flags = if *estimated { KEYS_ESTIMATED } else { 0 };
+        let flags = self.head.key_form.flags() | if *estimated { KEYS_ESTIMATED } else { 0 };
         let [layout, one, two, three] = self.layout;
         // All 64 bits are 0.
         let hash_bits = self.head.hash_bits as u8 % 64;
