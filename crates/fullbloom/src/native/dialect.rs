@@ -78,7 +78,8 @@ impl Head {
         Hasher::new(&self.hashing).leading(self.hash_bits)
     }
 
-    /// `Ok` when both hash keys in the same way, and keys have the same form and no types with different bytes.
+    /// `Ok` when both hash keys in the same way, and keys have the same form and no types with different
+    /// bytes.
     pub(super) fn same_hash(&self, other: &Head) -> Result<(), MergeError> {
         if let (Some(ours), Some(theirs)) = (self.key_type, other.key_type)
             && key_type::require(Some(ours), theirs).is_err()
@@ -266,10 +267,12 @@ impl Dialect for Native {
         }
     }
 
-    /// The exact probability, over all hashes, that one is reported present. Exceptions, which only lower it,
-    /// are not counted.
+    /// The probability, over all hashes, that one is reported present. Without exceptions it is exact;
+    /// exceptions reject a part of the other false positives, too, which is counted on average.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
-        rates::combine(self.shape.fpr_now(lines(bits)), self.shortened_fpr(self.head.keys as f64))
+        let kept = self.exceptions.as_ref().map_or(1.0, |exceptions| exceptions.kept_share());
+        let spread = self.shape.fpr_now(lines(bits)) * kept;
+        rates::combine(spread, self.shortened_fpr(self.head.keys as f64))
     }
 
     fn fpr_with(&self, keys: f64) -> f64 {

@@ -102,6 +102,20 @@ impl Exceptions {
         }
     }
 
+    /// The share of a filter's false positives that are not excepted: those of keys that are neither members
+    /// nor known-good. A level lets such a key pass at its rate, and the list lets none pass.
+    pub(super) fn kept_share(&self) -> f64 {
+        let (mut reached, mut kept) = (1.0, 0.0);
+        for (number, level) in self.levels.iter().enumerate() {
+            let passing = reached * level.shape.fpr_now(&self.lines[level.lines.clone()]);
+            if number % 2 == 0 {
+                kept += reached - passing;
+            }
+            reached = passing;
+        }
+        if self.levels.len().is_multiple_of(2) { kept + reached } else { kept }
+    }
+
     fn passes(&self, level: &Level, number: usize, hash: u64) -> bool {
         level.shape.test(&self.lines[level.lines.clone()], level_hash(hash, number))
     }
@@ -190,4 +204,33 @@ fn chain_bits(own: f64, other: f64, depth: usize) -> f64 {
         return level;
     }
     level + chain_bits(passing, own, depth + 1).min(passing * LIST_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::native::{CompactFilter, NativeFilter};
+
+    /// Absent keys that look like the known-good ones are excepted with them, which lowers the rate.
+    #[test]
+    fn the_expected_rate_counts_what_the_exceptions_reject() {
+        let keys = |name: &str, count: u32| (0..count).map(|i| format!("{name}-{i}")).collect::<Vec<_>>();
+        let (members, absent) = (keys("member", 3_000), keys("absent", 400_000));
+        for (fpr, good) in [(0.3, 30_000), (0.3, 300), (0.05, 50_000), (0.01, 5_000)] {
+            let good = keys("good", good);
+            let mut fast = NativeFilter::with_fpr(3_000, fpr).unwrap();
+            fast.insert_batch(&members);
+            let fast = fast.with_exceptions(&good, &members).unwrap();
+            let compact = CompactFilter::build(&members, fpr).unwrap();
+            let compact = compact.with_exceptions(&good, &members).unwrap();
+            let passed =
+                |may: &dyn Fn(&[u8]) -> bool| absent.iter().filter(|key| may(key.as_bytes())).count();
+            let measured = [passed(&|key| fast.may_contain(key)), passed(&|key| compact.may_contain(key))];
+            for (passed, expected) in measured.into_iter().zip([fast.expected_fpr(), compact.expected_fpr()])
+            {
+                let mean = expected * absent.len() as f64;
+                let sigmas = (passed as f64 - mean) / (mean * (1.0 - expected)).sqrt();
+                assert!(sigmas.abs() < 5.0, "{fpr}, {}: {passed} of {mean:.0}: {sigmas:.1}", good.len());
+            }
+        }
+    }
 }

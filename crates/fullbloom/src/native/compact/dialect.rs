@@ -168,7 +168,8 @@ impl Dialect for Compact {
             sum += left * rate * (fewer + more / 2.0) / all;
             left *= 1.0 - (fewer + more) / all;
         }
-        rates::combine(sum, rates::collision_fpr(self.head.keys as f64, self.head.hash_bits))
+        let kept = self.exceptions.as_ref().map_or(1.0, |exceptions| exceptions.kept_share());
+        rates::combine(sum * kept, rates::collision_fpr(self.head.keys as f64, self.head.hash_bits))
     }
 
     /// The number of keys is known.
