@@ -509,14 +509,14 @@ def main():
     # The secret is not in the file.
     secretly = {keyed(key) >> 47: 0 for key in many}
     write("dynamic-keyed.bloom", dynamic_file(secretly, 17, 0, 0, (check_value(secret), 2), 1000, len(secretly), 0.01, 1000))
-    # Of 90 keys the last 40 are kept, in four generations of ten. Keys that come again are renewed, unless that was done in
-    # this generation. The secret is in the file, and the type of the keys is text.
+    # The last 40 new keys are kept, in four generations of ten. Keys that come again are renewed, which is not one more key.
+    # The secret is in the file, and the type of the keys is text.
     times, now = {}, 0
     for key in keys[:70] + keys[55:75]:
         v = keyed(key) >> 47
-        if v not in times or times[v] != now // 10:
-            times[v] = now // 10
-            now += 1
+        is_new = v not in times or now // 10 - times[v] > 4
+        times[v] = now // 10
+        now += is_new
     generation = now // 10
     live = {v: t % 8 for v, t in times.items() if generation - t <= 4}
     ages = [sum(generation - t == age for t in times.values()) for age in range(5)]

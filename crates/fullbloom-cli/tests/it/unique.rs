@@ -306,3 +306,26 @@ fn a_state_that_is_not_saved_because_nobody_reads_is_an_error() {
     unread.stdout(Stdio::from(writer));
     assert_eq!(finish(unread, b"").exits(0).err, "");
 }
+
+#[test]
+fn known_keys_that_are_refreshed_do_not_make_others_expire() {
+    // 10 new keys are remembered; the same three keys come again and again.
+    let mut text = String::from("once\n");
+    (0..100).for_each(|_| text += "a\nb\nc\n");
+    text += "once\n";
+    let args = ["unique", "--expire-keys", "10", "--refresh"];
+    assert_eq!(run(&args, text.as_bytes()).exits(0).text(), "once\na\nb\nc\n");
+}
+
+#[test]
+fn keys_are_remembered_for_at_most_one_step_longer() {
+    for (expire, step) in [(10, 2), (100, 15), (8, 2), (7, 1), (3, 1)] {
+        let gone = (expire..3 * expire + 9).find(|more| {
+            let others: String = (0..*more).map(|i| format!("key{i}\n")).collect();
+            let text = format!("first\n{others}first\n");
+            let args = ["unique", "--expire-keys", &expire.to_string()];
+            run(&args, text.as_bytes()).exits(0).text().matches("first").count() == 2
+        });
+        assert!(gone.is_some_and(|gone| gone <= expire + step), "{expire}: {gone:?}");
+    }
+}

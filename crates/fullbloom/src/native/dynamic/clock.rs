@@ -27,7 +27,7 @@ pub(super) struct Clock {
 impl Clock {
     pub(super) fn new(expiry: Expiry, time: u64, origin: u64) -> Clock {
         let counts = vec![0; 1 << expiry.tag_bits()];
-        let current = time.wrapping_sub(origin) / expiry.span();
+        let current = expiry.generation_at(time.wrapping_sub(origin));
         Clock { expiry, time, origin, current, reference: current, counts }
     }
 
@@ -50,7 +50,7 @@ impl Clock {
         let elapsed = self.time.wrapping_sub(self.origin).saturating_add(passed);
         self.time += passed;
         self.origin = self.time.wrapping_sub(elapsed);
-        self.current = elapsed / self.expiry.span();
+        self.current = self.expiry.generation_at(elapsed);
     }
 
     /// The tag of keys inserted now.
@@ -145,6 +145,6 @@ impl Clock {
     /// When the generation of this age began, in the unit of the clock.
     pub(super) fn began(&self, age: u64) -> u64 {
         let number = self.generation().saturating_sub(age);
-        number.wrapping_mul(self.expiry.span()).wrapping_add(self.origin)
+        self.expiry.began(number).wrapping_add(self.origin)
     }
 }

@@ -60,9 +60,18 @@ impl Expiry {
         }
     }
 
-    /// Milliseconds or keys of one generation.
-    pub(super) fn span(&self) -> u64 {
-        self.amount().div_ceil(self.generations.into()).max(1)
+    /// The number of the generation after this many milliseconds or keys. A generation is the exact share of
+    /// the amount: rounded to whole keys, ten keys in seven generations would be kept for 14 to 16.
+    pub(super) fn generation_at(&self, elapsed: u64) -> u64 {
+        let number = u128::from(elapsed) * u128::from(self.generations) / u128::from(self.amount().max(1));
+        // Ages are differences of generations, and are added to: half of the range keeps that from wrapping.
+        number.min(u128::from(u64::MAX / 2)) as u64
+    }
+
+    /// The first millisecond or key of the generation with this number.
+    pub(super) fn began(&self, generation: u64) -> u64 {
+        let exact = u128::from(generation) * u128::from(self.amount().max(1));
+        u64::try_from(exact.div_ceil(self.generations.max(1).into())).unwrap_or(u64::MAX)
     }
 
     pub(super) fn is_by_keys(&self) -> bool {
@@ -208,5 +217,21 @@ mod tests {
         assert!(Expiry { generations: 201, ..Expiry::of(Keep::Keys(1)) }.check().is_err());
         assert!(Expiry { generations: 0, ..Expiry::of(Keep::Keys(1)) }.check().is_err());
         assert!(Expiry::of(Keep::Keys(0)).check().is_err());
+    }
+
+    #[test]
+    fn keys_are_never_kept_for_more_than_a_step_longer() {
+        for generations in [1, 2, 7, 13, 200] {
+            for amount in 1..300 {
+                let expiry = Expiry { generations, ..Expiry::of(Keep::Keys(amount)) };
+                let step = amount.div_ceil(generations.into());
+                for time in 0..3 * amount {
+                    let generation = expiry.generation_at(time);
+                    assert!((expiry.began(generation)..=time).contains(&time));
+                    let gone = expiry.began(generation + u64::from(generations) + 1);
+                    assert!((amount..=amount + step).contains(&(gone - time)), "{amount} in {generations}");
+                }
+            }
+        }
     }
 }

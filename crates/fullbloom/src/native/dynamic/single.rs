@@ -123,7 +123,8 @@ impl DynamicFilter {
         }
         clock.add(tag);
         shards.set_tag(&aim, location, tag);
-        self.tick(by_keys).map(|()| !was_live)
+        // A known key that is refreshed is not one more key.
+        self.tick(by_keys && !was_live).map(|()| !was_live)
     }
 
     /// One more copy of a fingerprint that is there.
