@@ -16,6 +16,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::secret;
 use crate::sizing::{self, NewGeometryArgs, TargetArgs};
+use crate::text;
 use exceptions::with_exceptions;
 use fill::{Filled, fill};
 use fullbloom::SizeError;
@@ -24,8 +25,8 @@ use fullbloom::dialect::Name;
 use fullbloom::error::BuildError;
 use fullbloom::internal::plan;
 use fullbloom::native::Hashing;
-use fullbloom::sizing::Target;
-use fullbloom_ops::filter::{NativeRecord, name_contradicts};
+use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::filter::{Different, NativeRecord, name_contradicts};
 use fullbloom_ops::plan::check_target;
 use native::NativeArgs;
 use std::path::{Path, PathBuf};
@@ -150,6 +151,14 @@ impl Args {
                 "--memory SIZE keeps more of the hashes in memory: 8 bytes for each key, and a little more",
             ),
         }
+    }
+
+    /// Whether the filter has room for as many keys as were read, repeated ones included.
+    fn is_sized_by_count(&self) -> bool {
+        self.expected_keys.is_none()
+            && self.native.is_fast()
+            && self.geometry.bits.is_none()
+            && self.memory.is_none()
     }
 
     /// The memory that the filter must fit in.
@@ -292,6 +301,15 @@ fn report(args: &Args, built: &Filled, destination: &Destination) -> Result<(), 
     }
     if args.print.quiet {
         return Ok(());
+    }
+    if let Some(different) = Different::of(filter, *inserted) {
+        output::note(&format!("{} read, {different} of them different", text::counted(*inserted, "key")));
+        if args.is_sized_by_count() {
+            output::hint(&format!(
+                "the filter is sized for all of them; --expected-keys {} makes it smaller",
+                different.keys()
+            ));
+        }
     }
     let made = Made { path: &args.output, destination, filter, keys: Some(*inserted), native };
     made.print(args.print.json)

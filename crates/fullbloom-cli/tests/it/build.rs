@@ -324,3 +324,28 @@ fn spark_2_takes_any_seed_of_32_bits() {
     run(&["build", "--dialect", "spark", "--seed", "1", "-o", &file], b"a\n").fails_with("--seed");
     run(&["build", "--seed", "-1", "-o", &file], b"a\n").fails_with("--seed");
 }
+
+#[test]
+fn repeated_keys_are_counted_and_said() {
+    let text = lines(20_000).repeat(2);
+    let dir = Dir::new();
+    for (args, said, is_sized) in [
+        (&["-o", &dir.arg("f")][..], "40000 keys read, about ", true),
+        (&["-o", &dir.arg("f"), "--expected-keys", "20000"], "40000 keys read, about ", false),
+        (&["-o", &dir.arg("f"), "--compact"], "40000 keys read, 20000 of them different", false),
+        (&["-o", &dir.arg("f"), "--dynamic"], "40000 keys read, about ", false),
+        (&["-o", &dir.arg("c"), "--dialect", "cassandra"], "40000 keys read, about ", true),
+        (&["-o", &dir.arg("r"), "--dialect", "rocksdb"], "40000 keys read, about ", true),
+    ] {
+        let out = run(&[&["build"], args].concat(), text.as_bytes()).exits(0);
+        assert!(out.err.contains(said), "{args:?}: {out:?}");
+        assert_eq!(out.err.contains("makes it smaller"), is_sized, "{args:?}: {out:?}");
+        let about =
+            out.err.split("about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+        assert!(about.is_none_or(|about| (19_600.0..20_400.0).contains(&about)), "{out:?}");
+        let once = run(&[&["build"], args, &["--force"]].concat(), lines(20_000).as_bytes()).exits(0);
+        assert!(!once.err.contains("different"), "{args:?}: {once:?}");
+        let quiet = run(&[&["build", "-q"], args, &["--force"]].concat(), text.as_bytes()).exits(0);
+        assert!(!quiet.err.contains("different"), "{args:?}: {quiet:?}");
+    }
+}

@@ -20,6 +20,7 @@ mod merge;
 mod native;
 mod open;
 mod record;
+mod repeated;
 mod verify;
 
 pub use change::{Changing, ChangingOther, Difference, Wanted};
@@ -33,6 +34,7 @@ pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};
 pub use record::{FilterRecord, bits_per_estimated_key};
+pub use repeated::Different;
 pub(crate) use verify::verify;
 pub use verify::{VerifiedFilter, verify_keys};
 

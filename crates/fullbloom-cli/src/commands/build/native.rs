@@ -94,6 +94,11 @@ impl NativeArgs {
             .threads(threads))
     }
 
+    /// Whether the filter is of kind fast, or of another dialect.
+    pub fn is_fast(&self) -> bool {
+        !self.compact && !self.dynamic && !self.deletable
+    }
+
     /// The option of the command that sets an option of the builder.
     pub fn flag(&self, option: &str) -> String {
         match option {
