@@ -20,7 +20,7 @@ use crate::text;
 use exceptions::with_exceptions;
 use fill::{Filled, fill};
 use fullbloom::SizeError;
-use fullbloom::any::BuildOptions;
+use fullbloom::any::{self, BuildOptions};
 use fullbloom::dialect::Name;
 use fullbloom::error::BuildError;
 use fullbloom::internal::plan;
@@ -70,7 +70,8 @@ pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Maximum size of the filter: 64MiB. With --compact: maximum memory while building [default: 1GiB]
+    /// Maximum size of the filter: 64MiB; with --fpr, fails if that needs more. With --compact: maximum
+    /// memory while building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 
@@ -86,6 +87,9 @@ pub struct Args {
     #[command(flatten)]
     native: NativeArgs,
 }
+
+/// A filter that reports more absent keys present is hardly of use, if nobody asked for such a rate.
+const USEFUL_RATE: f64 = 0.1;
 
 /// Builds and saves.
 pub fn run(args: &Args) -> Result<Status, Failure> {
@@ -226,9 +230,12 @@ fn build(args: &Args) -> Result<(), Refusal> {
 
 /// The requested size, refused before any key is read if it cannot be right.
 fn checked_target(args: &Args) -> Result<Target, Refusal> {
-    if args.memory.is_some() && !args.native.compact && args.target.target().is_some() {
-        let why = "the size follows from it: do not give --fpr or --bits-per-key as well";
+    if args.memory.is_some() && !args.native.compact && args.target.bits_per_key.is_some() {
+        let why = "the size follows from it: do not give --bits-per-key as well";
         return Err(Failure::new("--memory", why).into());
+    }
+    if args.within().is_some() && !args.native.is_fast() {
+        return Err(Failure::new("--memory", "a dynamic filter grows: its size is not known before").into());
     }
     let target = sizing::target(&args.target, &args.geometry);
     check_target(args.dialect, target)?;
@@ -264,8 +271,19 @@ fn sized_by_keys(
         Some(given) => given,
         None => count(keys)?,
     };
-    if let Some(memory) = args.within() {
-        target = plan::target_within(args.dialect, counted, memory)?;
+    match (args.within(), args.target.fpr) {
+        (Some(memory), None) => target = plan::target_within(args.dialect, counted, memory)?,
+        (Some(memory), Some(fpr)) => {
+            let needed = any::plan(args.dialect, &Request { expected_keys: counted, target })?.encoded_len;
+            if needed > memory {
+                let (keys, rate) = (text::counted(counted, "key"), text::rate(fpr));
+                let why = format!("a rate of {rate} for {keys} needs {}", text::bytes(needed));
+                return Err(Failure::new("--memory", why)
+                    .hint("without --fpr, the best rate is taken")
+                    .into());
+            }
+        }
+        (None, _) => {}
     }
     if let Some(bit_len) = args.bits_alone() {
         let probes = plan::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
@@ -298,6 +316,18 @@ fn report(args: &Args, built: &Filled, destination: &Destination) -> Result<(), 
     let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
     if let Some(warning) = native.as_ref().and_then(NativeRecord::overfull_message) {
         output::warning(&warning);
+    }
+    // It may have fewer keys than it is sized for.
+    let planned = native.as_ref().and_then(|native| native.planned_fpr).unwrap_or(0.0);
+    let rate = filter.expected_fpr().max(planned);
+    if args.within().is_some() && args.target.target().is_none() && rate > USEFUL_RATE {
+        let keys = args.expected_keys.unwrap_or(*inserted).max(*inserted);
+        output::warning(&format!(
+            "--memory: too small for {}: {} of absent keys are reported present",
+            text::counted(keys, "key"),
+            text::rate(rate)
+        ));
+        output::hint(&format!("fullbloom plan --expected-keys {keys} --fpr 1% says what a rate needs"));
     }
     if args.print.quiet {
         return Ok(());

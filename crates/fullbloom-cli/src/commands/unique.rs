@@ -32,9 +32,10 @@ const DEFAULT_FPR: f64 = 1e-6;
 
 /// Print each key only the first time it appears, in order
 ///
-/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. Printed keys are
-/// new. A few new keys are missed: one in a million, or the rate of --fpr, up to a billion keys or --up-to.
-/// The filter grows with the keys; --expected-keys reserves memory, and keeps the rate for that number only.
+/// Memory holds a filter and not the keys: 5.0 to 6.4 bytes for each key at the default rate. Printed keys
+/// are new. A few new keys are missed: one in a million, or the rate of --fpr, up to a billion keys or
+/// --up-to. The filter grows with the keys; --expected-keys reserves memory, and keeps the rate for that
+/// number only.
 ///
 /// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved at the end, and
 /// at every --save-every, and when Ctrl-C (SIGINT) or SIGTERM stops the run. A few new keys go into a journal

@@ -14,13 +14,20 @@ pub fn filter(record: &FilterRecord, problems: &[Problem]) -> String {
     if let Some(how) = &record.recognised {
         lines.line("recognised", how);
     }
+    // A dynamic filter has fingerprints: it probes nothing, and grows before it is full.
+    let is_dynamic =
+        record.native.as_ref().is_some_and(|native| matches!(native.kind, KindRecord::Dynamic(_)));
     lines.line("bits", record.bits.to_string());
-    lines.line("probes", record.probes.to_string());
+    if !is_dynamic {
+        lines.line("probes", record.probes.to_string());
+    }
     lines.line("bytes", format!("{} ({})", record.bytes, text::bytes(record.bytes)));
     if let Some(keys) = record.keys {
         lines.line("keys", keys.to_string());
     }
-    lines.line("fill", text::rate(record.fill));
+    if !is_dynamic {
+        lines.line("fill", text::rate(record.fill));
+    }
     lines.line("estimated keys", estimate(record.estimated_keys));
     if let Some(bits) = record.bits_per_key() {
         lines.line("bits per key", text::decimal(bits, 2));

@@ -279,7 +279,6 @@ fn a_compact_filter_is_built_checked_inspected_and_verified() {
     let refused =
         run(&["build", "--compact", "--bits-per-key", "10", "-o", &dir.arg("d.bloom"), &keys], b"").exits(2);
     assert!(refused.err.contains("give --fpr"), "{}", refused.err);
-    run(&["build", "--memory", "1MiB", "--fpr", "0.01", "-o", &dir.arg("d.bloom"), &keys], b"").exits(2);
 }
 
 #[test]
@@ -322,4 +321,16 @@ fn a_compact_filter_has_exceptions() {
     run(&["build", "-q", "--compact", "--except", &known, "-o", &filter, &keys], b"").exits(0);
     run(&["check", "-q", &filter], good.as_bytes()).exits(1);
     assert_eq!(run(&["check", &filter], text.as_bytes()).exits(0).text(), text);
+}
+
+#[test]
+fn a_dynamic_filter_shows_neither_fill_nor_probes() {
+    let dir = Dir::new();
+    for (kind, shown) in [("--dynamic", false), ("--deletable", false), ("--compact", true)] {
+        let filter = dir.arg("f.bloom");
+        run(&["build", "-q", kind, "-o", &filter], lines(1_000).as_bytes()).exits(0);
+        let text = run(&["inspect", &filter], b"").exits(0);
+        let has = |name: &str| text.text().lines().any(|line| line.starts_with(&format!("  {name} ")));
+        assert_eq!((has("fill"), has("probes")), (shown, shown), "{kind}: {text:?}");
+    }
 }

@@ -205,8 +205,28 @@ fn a_filter_is_built_for_a_memory_budget() {
         let len = fs::metadata(dir.path("f")).unwrap().len();
         assert!(len <= 8192 && len > 7000, "{dialect}: {len}");
     }
-    let args = ["build", "--memory", "8KiB", "--fpr", "0.1", "-o", "-"];
-    run(&args, b"a\n").exits(2);
+}
+
+#[test]
+fn too_little_memory_for_a_useful_filter_is_said() {
+    let dir = Dir::new();
+    let keys = dir.file("keys", (0..100_000).map(|i| format!("{i}\n")).collect::<String>());
+    for (memory, is_useful) in [("1KiB", false), ("20KiB", false), ("100KiB", true)] {
+        let out = run(&["build", "-q", "--memory", memory, "-o", &dir.arg("f"), &keys], b"").exits(0);
+        assert_eq!(out.err.contains("--memory: too small for 100000 keys"), !is_useful, "{memory}: {out:?}");
+    }
+    let few = run(&["build", "-q", "--memory", "1KiB", "--expected-keys", "1M", "-o", "-"], b"a\n").exits(0);
+    assert!(few.err.contains("too small for 1000000 keys"), "{few:?}");
+    // A rate that was asked for is kept, or nothing is written.
+    let both =
+        |memory, fpr| run(&["build", "--memory", memory, "--fpr", fpr, "-o", &dir.arg("g"), &keys], b"");
+    let refused = both("20KiB", "1%").fails_with("--memory: a rate of 1 % for 100000 keys needs 1");
+    assert!(refused.err.contains("hint: without --fpr") && !dir.path("g").exists(), "{refused:?}");
+    assert!(both("200KiB", "1%").exits(0).text().contains("at a rate of 0.9"));
+    run(&["build", "--memory", "1MiB", "--bits-per-key", "9", "-o", "-", &keys], b"")
+        .fails_with("--bits-per-key");
+    run(&["build", "--memory", "1MiB", "--dynamic", "-o", "-", &keys], b"")
+        .fails_with("a dynamic filter grows");
 }
 
 #[test]

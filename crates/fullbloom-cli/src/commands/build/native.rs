@@ -61,7 +61,7 @@ pub struct NativeArgs {
     #[arg(long, conflicts_with = "except")]
     dynamic: bool,
 
-    /// Make a dynamic filter that supports deletion: counts keys; two more bits per key
+    /// Make a dynamic filter that supports deletion: counts keys; 2.4 to 4.9 more bits per key
     #[arg(long, conflicts_with = "except")]
     deletable: bool,
 
