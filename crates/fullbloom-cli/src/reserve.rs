@@ -2,8 +2,9 @@
 //!
 //! Everything that grows with the input is allocated fallibly, and reports its failure. But when memory is
 //! exhausted, the next allocation of a few bytes fails as well, for a message or a path, and the standard
-//! library would abort the process, as would the C library. So some memory is set aside at the start and given
-//! back when an allocation fails for the first time. When that is used up too, the process says so and ends.
+//! library would abort the process, as would the C library. So some memory is set aside at the start and
+//! given back when an allocation fails for the first time. When that is used up too, the process says so and
+//! ends.
 
 #![allow(unsafe_code)]
 
@@ -32,7 +33,8 @@ pub fn set_aside() {
     SET_ASIDE.store(memory, Ordering::Release);
 }
 
-/// Gives the reserve back. Calls `allocate` again for a small size, and ends the process if that does not help.
+/// Gives the reserve back. Calls `allocate` again for a small size, and ends the process if that does not
+/// help.
 #[cold]
 fn again(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
     let memory = SET_ASIDE.swap(std::ptr::null_mut(), Ordering::AcqRel);

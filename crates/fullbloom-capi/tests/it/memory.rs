@@ -139,8 +139,8 @@ fn no_call_ends_the_process_when_memory_is_exhausted() {
     let directory = tempfile::tempdir().unwrap();
     alone("memory::child", |child| {
         child.env("FULLBLOOM_TEST_DIRECTORY", directory.path());
-        // The C library's allocator keeps freed memory, and reserves some for each thread: with these settings
-        // the limit counts what is allocated.
+        // The C library's allocator keeps freed memory, and reserves some for each thread: with these
+        // settings the limit counts what is allocated.
         child
             .env("MALLOC_ARENA_MAX", "1")
             .env("MALLOC_MMAP_THRESHOLD_", "65536")

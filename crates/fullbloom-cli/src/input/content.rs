@@ -296,7 +296,7 @@ mod tests {
         ] {
             assert!(!is_binary(text), "{text:?}");
         }
-        for bytes in [&b"a\0b\n"[..], b"\x7fELF\x02\x01\x01", b"a\x01\xff\n", b"k\0e\0y\0\n\0"] {
+        for bytes in [&b"a\0b\n"[..], b"\x7fELF\x02\x01\x01\0", b"a\x01\xff\n", b"k\0e\0y\0\n\0"] {
             assert!(is_binary(bytes), "{bytes:?}");
         }
     }

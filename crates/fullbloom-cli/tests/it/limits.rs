@@ -188,7 +188,8 @@ fn a_rate_is_measured_with_any_number_of_keys_in_the_same_memory() {
     assert_eq!(found["places"][0]["absent_asked"], 4_000_000, "{found}");
 }
 
-/// Every command, with the kinds that allocate in their own ways. `OUT` is a new file and `COPY:f` a copy of `f`.
+/// Every command, with the kinds that allocate in their own ways. `OUT` is a new file and `COPY:f` a copy of
+/// `f`.
 const COMMANDS: [&[&str]; 22] = [
     &["build", "-q", "keys", "-o", "OUT"],
     &["build", "-q", "--dynamic", "keys", "-o", "OUT"],

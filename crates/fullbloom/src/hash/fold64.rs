@@ -21,7 +21,8 @@
 //! Why it is finished: `fold` maps the keys of an arithmetic progression to leading bits that form a
 //! progression as well. Fingerprints of leading bits then collided for up to 20 % of the absent keys of the
 //! same progression where 1 % was promised, and with other seeds for none; bits in a line were less even
-//! than chance. Finished hashes of patterned keys are as even as random numbers (`tests/it/patterned_keys.rs`).
+//! than chance. Finished hashes of patterned keys are as even as random numbers: see
+//! `tests/it/patterned_keys.rs`.
 //!
 //! Not for keys that an adversary chooses: anyone who knows the seed can construct colliding keys. Use
 //! [`siphash13`] with a secret for such keys.

@@ -1,4 +1,5 @@
-//! Keys that follow a pattern: every native kind has the rate that it states, whatever the pattern and the seed.
+//! Keys that follow a pattern: every native kind has the rate that it states, whatever the pattern and the
+//! seed.
 //!
 //! Present keys are the first numbers of a pattern, absent keys the ones after them: a hash that maps a
 //! progression to a progression gives such keys too many equal fingerprints, or none.
@@ -57,7 +58,8 @@ fn keys_of(pattern: usize) -> u64 {
     }
 }
 
-/// The answers of one filter: absent keys reported present, how many the stated rate predicts, and what it was.
+/// The answers of one filter: absent keys reported present, how many the stated rate predicts, and what it
+/// was.
 struct Run {
     found: u64,
     predicted: f64,

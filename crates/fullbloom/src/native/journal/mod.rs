@@ -16,8 +16,8 @@
 //! [`read_with_journal`] and [`Journal::replay`].
 //!
 //! The header is sealed before a save is reported as done: it says how many frames there are, and where they
-//! end. After a crash, bytes after that may be incomplete: they are cut off. Damage anywhere else is an error,
-//! also in the last frame.
+//! end. After a crash, bytes after that may be incomplete: they are cut off. Damage anywhere else is an
+//! error, also in the last frame.
 
 mod frames;
 mod read;
