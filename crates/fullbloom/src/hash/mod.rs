@@ -38,8 +38,10 @@ mod xxph3;
 
 pub use bloom32::{bloom32_leveldb, bloom32_rocksdb};
 pub use fnv1::fnv1_64;
-pub(crate) use fold64::{FINISH, finish, fold};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use fold64::FINISH;
 pub use fold64::{Fold64, fold64};
+pub(crate) use fold64::{finish, fold};
 pub use java_string::{java_string_hash, utf16_units};
 pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom, murmur2_libbloom_from};
 pub use murmur2_64::murmur2_64_cassandra;

@@ -24,8 +24,8 @@ use {crate::file::Mapped, crate::native::read_with_journal};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// The file's bytes, in memory. [`write_to`](Self::write_to) reports a lack of memory; this function
-    /// aborts the program, as a growing `Vec` does. The bytes depend only on the fingerprints and the options,
-    /// not on the order of insertions.
+    /// aborts the program, as a growing `Vec` does. The bytes depend only on the fingerprints and the
+    /// options, not on the order of insertions.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.encode_to(&mut bytes) {
