@@ -87,7 +87,8 @@ pub fn native_with_sound_front(data: &[u8]) {
     let Ok(stored) = StoredFilter::view(&file) else { return };
     assert!(is_whole, "a file of another length was accepted");
     let is_locked = stored.is_locked();
-    let view = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).expect("the same bytes");
+    let options = ReadOptions::from(Name::Native).key_form_applied();
+    let view = AnyFilter::over(file.clone(), &options, Check::Front).expect("the same bytes");
     let answers = KEYS.map(|key| view.may_contain(key));
     if native::verify(&file).is_ok() && !is_locked {
         let copy = StoredFilter::decode(&file).expect("what is sound can be copied");

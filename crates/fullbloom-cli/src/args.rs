@@ -251,6 +251,11 @@ impl LookupTypeArgs {
     pub fn of(&self, place: &Place, hex: bool) -> Result<TypeArgs, Problem> {
         KeySpec::for_place(self.key_type.as_ref(), hex, place).map(|key_type| TypeArgs { key_type })
     }
+
+    /// What to know if the type had to be assumed.
+    pub fn assumed(&self, place: &Place, hex: bool) -> Option<Problem> {
+        KeySpec::assumed(self.key_type.as_ref(), hex, place)
+    }
 }
 
 /// Reads a key type. A composite key has any number of columns, so the types are not listed.

@@ -29,9 +29,7 @@ impl Code {
             | Code::TocMissing
             | Code::TocUnreadable
             | Code::ComponentsMissing
-            | Code::NotListed => {
-                "restore the component from a snapshot; Cassandra rewrites it when it compacts the sstable"
-            }
+            | Code::NotListed => "restore the component from a snapshot",
             Code::TableUnreadable
             | Code::Checksum
             | Code::TableMissing

@@ -5,7 +5,7 @@ use crate::problem::{Code, Need, Problem};
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
-use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, STATISTICS, TOC};
 use fullbloom_sstable::{Keys, PartitionKeyType, RecordedKeyType, Sstable, recorded_key_type};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -99,6 +99,22 @@ impl KeySpec {
         }
     }
 
+    /// What a caller that gives no type should know: nothing says which type the keys of this filter have, and
+    /// they are looked up as text.
+    pub fn assumed(given: Option<&KeySpec>, hex: bool, place: &Place) -> Option<Problem> {
+        let sstable = match place.kind() {
+            PlaceKind::Sstable if given.is_none() && !hex => Sstable::of_file(place.path()).ok()?,
+            _ => return None,
+        };
+        let why = "without Statistics.db and the index, the type of its keys is not known: they are looked up \
+                   as text";
+        is_alone(&sstable).then(|| {
+            Problem::at(place.path(), Code::OtherKeyType, why)
+                .hint("give the type of the keys")
+                .needs(Need::Keys)
+        })
+    }
+
     /// The type of an sstable's own keys, for callers that give none. Where it is not recorded, keys that
     /// look like text are taken as they are. Others are refused: as text, a lookup would say "no" for keys
     /// that are there.
@@ -109,10 +125,17 @@ impl KeySpec {
             RecordedKeyType::Unsupported(class) => {
                 format!("keys of the class {class} cannot be given as text")
             }
-            RecordedKeyType::Unknown if !has_other_keys_than_text(sstable) => return Ok(KeySpec::BYTES),
-            RecordedKeyType::Unknown => {
-                "the type of its partition keys is not known, and they are not text".to_owned()
-            }
+            RecordedKeyType::Unknown => match are_text(sstable) {
+                Some(true) => return Ok(KeySpec::BYTES),
+                Some(false) => {
+                    "the type of its partition keys is not known, and they are not text".to_owned()
+                }
+                // There is nothing else to go by: `assumed` says so.
+                None if is_alone(sstable) => return Ok(KeySpec::BYTES),
+                None => "the type of its partition keys is not known: neither Statistics.db nor the index \
+                         can be read"
+                    .to_owned(),
+            },
         };
         Err(Problem::at(&sstable.path(FILTER), Code::OptionRefused, why)
             .hint("give the type of the keys, or the keys in hex")
@@ -180,20 +203,25 @@ impl FromStr for KeySpec {
     }
 }
 
-/// Whether one of an sstable's first keys is not text. Keys that cannot be read say nothing.
-fn has_other_keys_than_text(sstable: &Sstable) -> bool {
+/// Whether only the filter of an sstable is there.
+fn is_alone(sstable: &Sstable) -> bool {
+    ![DATA, INDEX, PARTITIONS, STATISTICS, TOC].iter().any(|component| sstable.has(component))
+}
+
+/// Whether an sstable's first keys are text; `None` if they cannot be read.
+fn are_text(sstable: &Sstable) -> Option<bool> {
     let is_text = |key: &[u8]| {
         let plain = |c: char| !c.is_control() || c.is_ascii_whitespace();
         std::str::from_utf8(key).is_ok_and(|text| text.chars().all(plain))
     };
-    let mut found = false;
+    let mut found = None;
     let visited = Keys::open(sstable).and_then(|keys| {
         keys.visit(|batch| {
-            found = !batch.iter().all(|key| is_text(key));
+            found = Some(batch.iter().all(|key| is_text(key)));
             ControlFlow::Break(()) // 64 keys are enough: numbers and UUIDs show at once
         })
     });
-    visited.is_ok() && found
+    visited.ok().and(found)
 }
 
 /// How keys that were read from a place are written as text.

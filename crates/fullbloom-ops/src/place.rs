@@ -52,6 +52,17 @@ impl Place {
         Place { path, kind }
     }
 
+    /// What makes a "no" of the filter here wrong, as far as its sstable shows it: see
+    /// [`lookups_fail`](crate::sstable::lookups_fail).
+    pub fn lookups_fail(&self) -> Option<Problem> {
+        match self.kind {
+            PlaceKind::Sstable => {
+                crate::sstable::lookups_fail(&fullbloom_sstable::Sstable::of_file(&self.path).ok()?)
+            }
+            _ => None,
+        }
+    }
+
     /// The path.
     pub fn path(&self) -> &Path {
         &self.path

@@ -137,6 +137,8 @@ codes! {
     /// The last save into the filter's journal was interrupted before it was acknowledged. No saved key is
     /// lost.
     JournalIncomplete = "journal-incomplete", Note, Well;
+    /// The journal beside the filter belongs to another version of the file. Its keys are not used.
+    JournalUnused = "journal-unused", Warning, Well;
     /// The filter's rate is worse than its size promises, whatever the keys are.
     Weak = "weak", Warning, Inspect;
     /// The filter's rate is worse than its size promises for some keys.

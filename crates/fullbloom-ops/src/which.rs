@@ -332,6 +332,9 @@ fn ask_sstable(sstable: &Sstable, spec: &KeySpec, options: &WhichOptions) -> Fou
         let record = everything(&path, "sstable", options, NO_FILTER);
         return Found { record, problems: Vec::new() };
     }
+    if let Some(problem) = sstable::lookups_fail(sstable) {
+        return unknown(&path, "sstable", options, problem);
+    }
     let read = ReadOptions::from(sstable.dialect).key_type(spec.key_type());
     of_file(&path, "sstable", &read, spec, options)
         .unwrap_or_else(|problem| unknown(&path, "sstable", options, problem))

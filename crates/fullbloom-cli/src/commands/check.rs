@@ -12,7 +12,7 @@ use fullbloom::typed::KeyForm;
 use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
-use fullbloom_ops::{Code, Place, PlaceKind, table};
+use fullbloom_ops::{Code, Place, PlaceKind, Severity, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use std::ops::ControlFlow;
@@ -163,7 +163,16 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             _ => return Err(problem.into()),
         }
     }
-    for problem in &opened.problems {
+    if !args.force
+        && let Some(problem) = place.lookups_fail()
+    {
+        let hint = "its own keys may be reported absent; --force uses it anyway";
+        return Err(Failure::from(problem).hint(hint));
+    }
+    if let Some(problem) = args.types.assumed(&place, args.keys.hex) {
+        output::warning(&problem.to_string());
+    }
+    for problem in opened.problems.iter().filter(|problem| problem.severity > Severity::Note) {
         output::warning(&problem.to_string());
     }
     let format = types.apply(args.keys.format(), file.dialect())?;

@@ -12,6 +12,7 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::text;
 use entries::Entries;
+use fullbloom_ops::filter::require_replaceable_by_table;
 use fullbloom_ops::table::{self, NewFilter};
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
@@ -244,6 +245,9 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
         let failure = Failure::new("standard output", why);
         return Err(failure.hint("name a file: -o TABLE, or ./- for a file called -"));
     }
+    if !args.force.force {
+        require_replaceable_by_table(&args.output)?;
+    }
     let options = args.options()?;
     let mut keys = Keys::new(&args.entries.files, args.entries.format())?;
     if keys.include(&args.output) {
@@ -273,7 +277,7 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
             text::counted(made.repeated, "key")
         ));
     }
-    summarise(args, &made)?;
+    summarise(args, &made).map_err(|failure| failure.after_saving(args.output.display()))?;
     Ok(Status::Yes)
 }
 

@@ -13,7 +13,7 @@ use fullbloom_ops::PlaceKind;
 use fullbloom_ops::database::LastDatabase;
 use fullbloom_ops::filter::{FilterFile, ReadOptions, VerifiedFilter, verify_keys};
 use fullbloom_ops::{
-    self as ops, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify,
+    self as ops, Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify,
 };
 use fullbloom_table::PrefixExtractor;
 use std::ops::ControlFlow;
@@ -166,7 +166,12 @@ fn look(
         place.require_takes_keys()?;
         let types = args.types.of(place, args.hex)?;
         let read = read.clone().key_type(types.key_type.key_type());
-        let found = with_keys(place.path(), args, &types, &read)?.map(Verified::Filter);
+        let mut found = with_keys(place.path(), args, &types, &read)?.map(Verified::Filter);
+        // If keys are missing, this may be why.
+        found.problems.extend(args.types.assumed(place, args.hex));
+        if found.problems.iter().any(|problem| problem.code == Code::KeyMissing) {
+            found.problems.extend(place.lookups_fail());
+        }
         let _ = printer.found(&found); // a failure is kept
         return Ok(VerifyReport::of(found));
     }

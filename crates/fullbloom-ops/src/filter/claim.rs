@@ -1,12 +1,16 @@
 //! Checks, before any work is done, that a file can be written.
 
+use super::file::is_text;
 use super::{FilterFile, ReadOptions};
+use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Need, Problem};
 use crate::rebuild::{check_writable, not_saved};
 use crate::sstable::refuses_filter;
 use crate::text;
 use fullbloom::dialect::Name;
+use fullbloom::file::Mapped;
 use fullbloom::internal::claim::Claim;
+use fullbloom::internal::sniff;
 use fullbloom::native::Secret;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -44,7 +48,8 @@ pub fn claim(path: &Path, force: bool, waiting: impl FnOnce()) -> Result<Claim, 
 
 /// Refuses to replace a file that is not a filter by a new filter of this dialect.
 ///
-/// A file counts as a filter if its name or its bytes say so, or if it is a valid file of the same dialect.
+/// A file counts as a filter if its bytes say so, if its name does and it is not text, or if it is a valid file
+/// of the same dialect.
 /// Raw bits and the filters of LevelDB's blocks have no header that could tell them from any other file:
 /// those are refused, too. An empty file has nothing to lose.
 pub fn require_replaceable(path: &Path, dialect: Name) -> Result<(), Problem> {
@@ -54,13 +59,34 @@ pub fn require_replaceable(path: &Path, dialect: Name) -> Result<(), Problem> {
     }
     let has_header = !dialect.is_raw() && !matches!(dialect, Name::LevelDb | Name::RocksDbBlock);
     let of_dialect = || FilterFile::map(path, &ReadOptions::from(dialect)).and_then(|file| file.open());
-    if FilterFile::map(path, &ReadOptions::new()).is_ok()
+    let is_named = |bytes: &[u8]| sniff::recognise(Some(path), bytes).is_ok() && !is_note(bytes);
+    let is_packed = || FilterFile::map(path, &ReadOptions::new()).is_ok_and(|file| !file.is_mapped());
+    if Mapped::open(path).is_ok_and(|bytes| is_named(bytes.as_ref()))
+        || is_packed()
         || has_header && of_dialect().is_ok_and(|opened| opened.problems.is_empty())
     {
         return Ok(());
     }
-    let why = "cannot save: a file is there already, and nothing shows that it is a filter";
-    Err(Problem::at(path, Code::CannotSave, why).hint("it would be replaced").needs(Need::Force))
+    Err(foreign(path, "filter"))
+}
+
+/// As [`require_replaceable`], for a new table in the place of a file that is not a table.
+pub fn require_replaceable_by_table(path: &Path) -> Result<(), Problem> {
+    let is_empty = fs::metadata(path).map_or(true, |meta| meta.len() == 0);
+    if is_empty || Place::detect(path, None).kind() == PlaceKind::Table {
+        return Ok(());
+    }
+    Err(foreign(path, "table"))
+}
+
+/// Whether these bytes are text, of which the last line may have no end.
+fn is_note(bytes: &[u8]) -> bool {
+    is_text(&[&bytes[..bytes.len().min(1000)], b"\n"].concat())
+}
+
+fn foreign(path: &Path, what: &str) -> Problem {
+    let why = format_args!("cannot save: a file is there already, and nothing shows that it is a {what}");
+    Problem::at(path, Code::CannotSave, why).hint("choose another name, or replace it").needs(Need::Force)
 }
 
 /// The secret of a keyed filter in this file, 32 hex digits; `None` if something else is in it.

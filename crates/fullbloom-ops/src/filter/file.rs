@@ -160,7 +160,7 @@ fn may_be_packed(options: &ReadOptions) -> bool {
 }
 
 /// Whether the file begins with lines of text, as a list of keys does.
-fn is_text(bytes: &[u8]) -> bool {
+pub(super) fn is_text(bytes: &[u8]) -> bool {
     let front = &bytes[..bytes.len().min(1024)];
     let end = front.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');

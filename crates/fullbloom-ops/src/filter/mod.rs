@@ -24,7 +24,7 @@ mod repeated;
 mod verify;
 
 pub use change::{Changing, ChangingOther, Difference, Wanted};
-pub use claim::{claim, require_replaceable, secret_in};
+pub use claim::{claim, require_replaceable, require_replaceable_by_table, secret_in};
 pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::FilterFile;
 pub(crate) use fill::along;

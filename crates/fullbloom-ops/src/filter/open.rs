@@ -82,6 +82,11 @@ impl FilterFile {
         let mut filter = read.map_err(|e| self.refused(&e))?;
         if let Some(journal) = &self.journal {
             problems.extend(incomplete(self.path(), journal.torn_bytes(), journal.needs_seal()));
+            if journal.is_of_another() {
+                let why = "the journal beside it belongs to another version of the file, and is not used: the \
+                           next change removes it";
+                problems.push(Problem::at(self.path(), Code::JournalUnused, why));
+            }
         }
         self.unlock(&mut filter)?;
         filter.advance(now);
@@ -90,7 +95,8 @@ impl FilterFile {
         problems.extend(doubt.map(|doubt| Problem::at(path, Code::Doubtful, doubt)));
         let mut native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
         if let Some(KindRecord::Dynamic(dynamic)) = native.as_mut().map(|native| &mut native.kind) {
-            dynamic.journal_bytes = self.journal.as_ref().map(Journal::byte_len);
+            let own = self.journal.as_ref().filter(|journal| !journal.is_of_another());
+            dynamic.journal_bytes = own.map(Journal::byte_len);
         }
         let overfull = native.as_ref().and_then(NativeRecord::overfull_message);
         problems.extend(overfull.map(|why| Problem::at(path, Code::Overfull, why)));
@@ -343,12 +349,14 @@ pub(super) fn incomplete(path: &Path, torn_bytes: u64, needs_seal: bool) -> Opti
     let problem = |why: String| Problem::at(path, Code::JournalIncomplete, why);
     match torn_bytes {
         0 if needs_seal => {
-            let why = "a save into its journal was interrupted after the keys were written: they are used";
+            let why = "a save into its journal is under way, or was interrupted after its keys were written: \
+                       they are used";
             Some(problem(why.to_owned()))
         }
         0 => None,
         torn => Some(problem(format!(
-            "a save into its journal was interrupted: the last {torn} bytes were never acknowledged, and are ignored"
+            "a save into its journal is under way, or was interrupted: the last {torn} bytes are not \
+             acknowledged, and are ignored"
         ))),
     }
 }

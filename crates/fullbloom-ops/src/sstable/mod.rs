@@ -187,3 +187,10 @@ fn rebuild_hint(sstable: &Sstable) -> Option<String> {
     let has_keys = sstable.has(INDEX) || sstable.has(PARTITIONS);
     has_keys.then(|| format!("rebuild it with: fullbloom rebuild {path}"))
 }
+
+/// What makes a "no" of this sstable's filter wrong: keys of its own index are not in it, or it has another
+/// format than its version says. Looks up some keys, as `inspect` does.
+pub fn lookups_fail(sstable: &Sstable) -> Option<Problem> {
+    let wrong = |problem: &Problem| matches!(problem.code, Code::KeyMissing | Code::Mislabelled);
+    inspect(sstable, None, false).problems.into_iter().find(wrong)
+}

@@ -11,6 +11,7 @@ use crate::text;
 use fullbloom::any::{AnyFilter, BuildOptions, Members};
 use fullbloom::native::{ExceptError, Hashing};
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::ops::ControlFlow;
 
 /// A filter with exceptions.
@@ -35,7 +36,10 @@ pub fn with_exceptions(
     let finished = |members: Members, inserted| {
         Ok(Filled { filter: members.finish().map_err(refused)?, inserted, exceeded })
     };
-    let in_both: HashSet<u64> = members.good_member_hashes().collect();
+    let mut in_both = HashSet::new();
+    for hash in members.good_member_hashes() {
+        keep(&mut in_both, hash)?;
+    }
     if in_both.is_empty() {
         return finished(members, inserted);
     }
@@ -67,10 +71,20 @@ fn keys_with(good: &mut Keys, hashing: &Hashing, hashes: &HashSet<u64>) -> Resul
         of_batch.resize(batch.keys.len(), 0);
         hashing.hash_batch(batch.keys, &mut of_batch);
         let keys = batch.keys.iter().zip(&of_batch).filter(|(_, hash)| hashes.contains(hash));
-        found.extend(keys.map(|(key, _)| key.to_vec()));
+        for (key, _) in keys {
+            keep(&mut found, key.to_vec())?;
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(found)
+}
+
+/// Adds an item to a set that may have as many as there are keys.
+fn keep<T: Eq + Hash>(set: &mut HashSet<T>, item: T) -> Result<(), Failure> {
+    let refused = |_| Failure::new("--except", "not enough memory for the keys in both lists");
+    set.try_reserve(1).map_err(refused)?;
+    set.insert(item);
+    Ok(())
 }
 
 fn refused(e: ExceptError) -> Refusal {

@@ -4,9 +4,15 @@
 use super::signals::{self, Stops};
 use crate::error::Failure;
 use fullbloom_ops::filter::Changing;
+#[cfg(unix)]
+use std::sync::TryLockError;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long a signal waits for the keys that are being printed, or for a save at an interval.
+#[cfg(unix)]
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The keys seen so far, and when they are saved.
 pub struct Saver {
@@ -51,6 +57,20 @@ impl Saver {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The lock, unless it is not free within this time.
+    #[cfg(unix)]
+    fn lock_within(&self, patience: Duration) -> Option<MutexGuard<'_, State>> {
+        let began = Instant::now();
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) if began.elapsed() > patience => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
+            }
+        }
     }
 
     /// Changes the state. What it holds afterwards may be saved at any time: keys must have been printed.
@@ -102,10 +122,15 @@ impl Saver {
         thread::Builder::new().spawn_scoped(scope, wait).ok().map(|_| handle)
     }
 
-    /// Saves what was printed, and ends the process.
+    /// Saves what was printed, and ends the process. If nobody reads the output, the keys that wait to be
+    /// printed must not be saved as known.
     #[cfg(unix)]
     fn save_and_end(&self, signal: i32) {
-        let mut state = self.lock();
+        let Some(mut state) = self.lock_within(PATIENCE) else {
+            let why = "not saved: nobody reads the output, and its last keys have not been printed";
+            Failure::new("--state", why).report();
+            signals::end_by(signal)
+        };
         if state.ended {
             return; // the state is just being saved for the last time, or must not be saved
         }

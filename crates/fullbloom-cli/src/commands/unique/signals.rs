@@ -1,28 +1,18 @@
 //! Signals that stop a run: the state is saved before the process ends.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-
-/// The signals that stop the process. A second one ends it at once: the first may wait for a reader of the
-/// output that does not read.
+/// The signals that stop the process. Further ones change nothing: a terminal and a supervisor may both send
+/// one, and the save after the first must not be cut off.
 pub struct Stops(Signals);
 
 impl Stops {
     /// From now on these signals do not end the process.
     pub fn new() -> io::Result<Stops> {
-        let second = Arc::new(AtomicBool::new(false));
-        for signal in STOPPING {
-            flag::register_conditional_default(signal, Arc::clone(&second))?;
-            flag::register(signal, Arc::clone(&second))?;
-        }
-        Ok(Stops(Signals::new(STOPPING)?))
+        Ok(Stops(Signals::new([SIGINT, SIGTERM, SIGHUP])?))
     }
 
     /// Ends the wait in another thread.

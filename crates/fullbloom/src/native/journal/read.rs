@@ -17,6 +17,7 @@ use std::path::Path;
 pub struct Journal {
     bytes: Vec<u8>,
     frames: Frames,
+    is_of_another: bool,
 }
 
 /// How often the file may be replaced between reading it and looking for its journal.
@@ -37,12 +38,12 @@ pub fn read_with_journal<B: AsRef<[u8]>>(
         let Some(base) = Base::of(bytes.as_ref(), bytes.as_ref().len() as u64) else {
             return Ok((bytes, None));
         };
-        if let Some(journal) = Journal::find(path, base)? {
-            return Ok((bytes, Some(journal)));
-        }
-        // A new file takes over the keys of the journal before the journal is removed.
-        if is_same(before, fs::metadata(path)) {
-            return Ok((bytes, None));
+        let journal = Journal::find(path, base)?;
+        // A new file takes over the keys of the journal before the journal is removed, and may have a journal
+        // of its own soon.
+        let is_its_own = journal.as_ref().is_some_and(|journal| !journal.is_of_another());
+        if is_its_own || is_same(before, fs::metadata(path)) {
+            return Ok((bytes, journal));
         }
     }
     Err(FileError::io(path, "read", io::Error::other("the file was replaced each of 100 times it was read")))
@@ -60,7 +61,8 @@ fn is_same(before: io::Result<Metadata>, after: io::Result<Metadata>) -> bool {
 }
 
 impl Journal {
-    /// The journal of the file at this path, if it extends these bytes.
+    /// The journal beside the file at this path. It has no keys if it [extends other
+    /// bytes](Self::is_of_another).
     pub(super) fn find(path: &Path, base: Base) -> Result<Option<Journal>, FileError> {
         let Some(path) = journal_of(path) else { return Ok(None) };
         let mut file = match file::open_unlinked(&path, OpenOptions::new().read(true)) {
@@ -75,7 +77,8 @@ impl Journal {
         };
         read(&mut bytes, HEADER_LEN as u64)?;
         if read_header(&bytes).map_err(fail)? != base {
-            return Ok(None);
+            let frames = Frames { bodies: Vec::new(), end: bytes.len(), needs_seal: false };
+            return Ok(Some(Journal { bytes, frames, is_of_another: true }));
         }
         // Until the end, not up to the length that the file had before its header was read: the header may be
         // newer than that.
@@ -86,7 +89,7 @@ impl Journal {
             return Err(fail(DecodeError::Value { field: "journal length", at: 0, got, allowed }));
         }
         let frames = frames(base, &bytes).map_err(fail)?;
-        Ok(Some(Journal { bytes, frames }))
+        Ok(Some(Journal { bytes, frames, is_of_another: false }))
     }
 
     /// Its length in bytes.
@@ -103,6 +106,12 @@ impl Journal {
     /// reported as saved, and are ignored.
     pub fn torn_bytes(&self) -> u64 {
         (self.bytes.len() - self.frames.end) as u64
+    }
+
+    /// Whether it extends other bytes than those of the file: an older version of it, whose keys the file has,
+    /// or another file that was replaced by this one. Its keys are not used.
+    pub fn is_of_another(&self) -> bool {
+        self.is_of_another
     }
 
     /// Whether the last save was interrupted between writing its keys and acknowledging them. They are whole,

@@ -84,7 +84,7 @@ impl JournalWriter {
         let bytes = file::read(path)?;
         let base = Base::of(bytes.as_ref(), bytes.as_ref().len() as u64);
         let journal = match base {
-            Some(base) => Journal::find(path, base)?,
+            Some(base) => Journal::find(path, base)?.filter(|journal| !journal.is_of_another()),
             None => None,
         };
         let fail = |e| FileError::decode(path, e);
