@@ -68,6 +68,22 @@ fn damage_of_the_last_acknowledged_key_is_an_error_everywhere_and_nothing_is_ove
     assert_eq!(found("key20001"), 0);
 }
 
+/// An older version of the file may have been put back beside a newer journal.
+#[test]
+fn a_journal_of_another_version_of_the_file_is_named() {
+    let dir = Dir::new();
+    with_journal(&dir);
+    let filter = dir.arg("f");
+    let journal = dir.read("f.journal");
+    let more = dir.file("more", "another\n");
+    run(&["insert", "-q", &filter, &more], b"").exits(0); // writes a new file, and removes the journal
+    dir.file("f.journal", &journal);
+    let told = run(&["verify", "--json", &filter], b"").exits(0);
+    assert_eq!(told.codes("f"), ["journal-unused"]);
+    let told = run(&["check", &filter, "-e", "key20001"], b"").exits(0);
+    assert!(told.err.contains("belongs to another version of the file"), "{told:?}");
+}
+
 #[test]
 fn an_interrupted_save_is_a_note_and_loses_nothing() {
     let dir = Dir::new();

@@ -190,12 +190,14 @@ fn a_rate_is_measured_with_any_number_of_keys_in_the_same_memory() {
 
 /// Every command, with the kinds that allocate in their own ways. `OUT` is a new file and `COPY:f` a copy of
 /// `f`.
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 24] = [
     &["build", "-q", "keys", "-o", "OUT"],
     &["build", "-q", "--dynamic", "keys", "-o", "OUT"],
     &["build", "-q", "--deletable", "keys", "-o", "OUT"],
     &["build", "-q", "--compact", "keys", "-o", "OUT"],
     &["build", "-q", "keys", "--except", "good", "-o", "OUT"],
+    &["build", "-q", "keys", "--except", "keys", "--except-wins", "-o", "OUT"],
+    &["build", "-q", "keys", "--except", "keys", "--keys-win", "-o", "OUT"],
     &["build", "-q", "--dialect", "cassandra", "keys", "-o", "OUT"],
     &["build", "-q", "--dialect", "rocksdb", "keys", "-o", "OUT"],
     &["merge", "fast", "fast2", "-o", "OUT"],

@@ -525,6 +525,11 @@ fn a_file_that_is_not_a_filter_is_replaced_only_by_force() {
         assert!(refused.err.contains("--force"), "{refused:?}");
         assert_eq!(dir.read("notes.txt"), b"precious\n");
     }
+    run(&["table", "build", "-o", &notes], b"a\n").fails_with("nothing shows that it is a table");
+    assert_eq!(dir.read("notes.txt"), b"precious\n");
+    // The name of a filter does not make one of a note.
+    let named = dir.file("nb-1-big-Filter.db", "my notes");
+    run(&["build", "--dialect", "cassandra", "-o", &named], b"a\n").fails_with("nothing shows");
     // What is a filter, by its bytes, its name, or the dialect, is replaced; so is an empty file.
     let empty = dir.file("empty", "");
     run(&["build", "-q", "-o", &empty], b"a\n").exits(0);

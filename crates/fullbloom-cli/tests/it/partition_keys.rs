@@ -93,3 +93,46 @@ fn a_type_that_no_sstable_has_is_an_error_that_names_those_that_are_there() {
     // Each key is judged by itself.
     run(&["which", "-e", "7", "-e", "seven", &numbers], b"").fails_with("'seven': not of the type");
 }
+
+/// Without Statistics.db and the index, nothing says what the keys are. A filter that was copied alone is
+/// looked up as text, with a warning; beside other components, the type is needed.
+#[test]
+fn without_statistics_and_index_the_type_is_needed_or_its_assumption_is_said() {
+    let dir = Dir::new();
+    let filter = table(&dir, "stored_chunks");
+    let keys = run(&["keys", &filter], b"").exits(0).out;
+    for name in ["Statistics.db", "Index.db", "Partitions.db", "Rows.db"] {
+        let _ = fs::remove_file(filter.replace("Filter.db", name)); // Partitions.db and Rows.db, or Index.db
+    }
+    let asked = |filter: &str| [["check", filter], ["which", filter]].map(|args| args.map(str::to_owned));
+    for [command, filter] in asked(&filter) {
+        let one = [command, filter, "-e".into(), "7".into()];
+        run(&one, b"")
+            .fails_with("neither Statistics.db nor the index can be read")
+            .fails_with("--key-type T");
+    }
+    run(&["verify", &filter, "--keys", "-"], &keys).fails_with("neither Statistics.db nor the index");
+    let count = run(&["check", "-c", "--key-type", "int", &filter], &keys).exits(0);
+    assert_eq!(count.text().trim(), keys.iter().filter(|byte| **byte == b'\n').count().to_string());
+
+    fs::create_dir(dir.path("alone")).unwrap();
+    let alone = dir.arg(&format!("alone/{}", filter.rsplit('/').next().unwrap()));
+    fs::copy(&filter, &alone).unwrap();
+    let told = run(&["check", "-c", &alone], &keys);
+    assert!(told.err.contains("they are looked up as text"), "{told:?}");
+    assert_eq!(run(&["check", "-c", "--key-type", "int", &alone], &keys).exits(0).err, "");
+}
+
+/// A filter that lacks keys of its own index gives no certain "no".
+#[test]
+fn a_filter_that_denies_its_own_keys_answers_nothing() {
+    let dir = Dir::new();
+    let (filter, other) = (table(&dir, "dict_none"), table(&dir, "stored_chunks"));
+    let keys = run(&["keys", &filter], b"").exits(0).out;
+    let first = String::from_utf8(keys.clone()).unwrap().lines().next().unwrap().to_owned();
+    fs::copy(&other, &filter).unwrap();
+    run(&["check", &filter, "-e", &first], b"").fails_with("--force uses it anyway");
+    let unknown = run(&["which", "-e", &first, &filter], b"").exits(2);
+    assert!(unknown.text().contains("unknown"), "{unknown:?}");
+    run(&["check", "--force", &filter, "-e", &first], b"").exits(1);
+}

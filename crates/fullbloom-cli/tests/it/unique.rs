@@ -272,7 +272,14 @@ fn a_signal_saves_the_state_and_ends_the_process_as_usual() {
     use rustix::process::{Pid, Signal, kill_process};
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::process::ExitStatusExt;
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for (signal, further) in [
+        (Signal::INT, None),
+        (Signal::TERM, None),
+        (Signal::HUP, None),
+        // A terminal and a supervisor may both send one.
+        (Signal::INT, Some(Signal::INT)),
+        (Signal::TERM, Some(Signal::TERM)),
+    ] {
         let dir = Dir::new();
         let state = dir.arg("seen.bloom");
         let mut child = command(&["unique", "--state", &state]).spawn().unwrap();
@@ -281,6 +288,9 @@ fn a_signal_saves_the_state_and_ends_the_process_as_usual() {
         let mut printed = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(printed.by_ref().take(2).map(Result::unwrap).collect::<Vec<_>>(), ["a", "b"]);
         kill_process(Pid::from_child(&child), signal).unwrap();
+        if let Some(further) = further {
+            let _ = kill_process(Pid::from_child(&child), further); // it may have ended already
+        }
         assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
         drop(stdin);
         assert_eq!(dir.names(), ["seen.bloom"]);

@@ -6,6 +6,7 @@ use crate::error::SizeError;
 use crate::filter::{Dialect, Filter, View};
 use crate::kernel::pipeline::Answers;
 use crate::keys::{Hashes, Keys};
+use crate::memory;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -158,10 +159,12 @@ impl<D: Except, S: AsRef<[u8]>> GoodKeys<S, D> {
         // lookups.
         let mut exceptions = Exceptions::default();
         exceptions.push_level(&self.found, next.unwrap_or(1e-4))?;
+        let mut candidates = memory::vec_of(self.found.len())?;
+        candidates.extend(self.found.into_iter().map(|candidate| (candidate, false)));
         Ok(Members {
             filter: self.filter,
             exceptions,
-            candidates: self.found.into_iter().map(|candidate| (candidate, false)).collect(),
+            candidates,
             keep_level: next.is_some(),
             passed: Vec::new(),
             strangers: 0,
@@ -202,7 +205,8 @@ impl<D: Except, S: AsRef<[u8]>> Members<S, D> {
         if self.strangers > 0 {
             return Err(ExceptError::NotMembers { count: self.strangers });
         }
-        let good = self.candidates.iter().filter(|(_, member)| !member).map(|(hash, _)| *hash).collect();
+        let mut good = memory::vec_of(self.candidates.len())?;
+        good.extend(self.candidates.iter().filter(|(_, member)| !member).map(|(hash, _)| *hash));
         let mut exceptions = self.exceptions;
         if self.keep_level {
             exceptions.finish(self.passed, good)?;
