@@ -21,7 +21,7 @@ def run(command, *args, keys=(), codes=(0,)):
 
 
 def answers(command, path, keys, *more):
-    out = run(command, "check", "--answers", path, *more, keys=keys, codes=(0, 1))
+    out = run(command, "check", "--answers", "--binary", path, *more, keys=keys, codes=(0, 1))
     return [line == b"1" for line in out.split()]
 
 
@@ -37,7 +37,7 @@ def test_random_filters_are_the_same_both_ways(command, tmp_path, keys, asked, d
     expected = 0 if dialect.startswith("rocksdb") and dialect != "rocksdb-block" else 1000 + len(keys)
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     size = ["--bits-per-key", bits_per_key] + (["--expected-keys", expected] if expected else [])
-    run(command, "build", "-q", "--dialect", dialect, *size, "-o", theirs, keys=keys)
+    run(command, "build", "-q", "--force", "--binary", "--dialect", dialect, *size, "-o", theirs, keys=keys)
     f = Filter.build(keys, bits_per_key=bits_per_key, dialect=dialect, expected_keys=expected or None)
     f.save(ours)
     if not keys and (dialect == "native" or not expected):

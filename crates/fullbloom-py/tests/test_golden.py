@@ -130,6 +130,10 @@ def test_java_lsm(vectors):
 def test_native_files(vectors):
     kinds = {}
     for path in sorted((vectors / "native").glob("*.bloom")):
+        if path.name == "formed-keys.bloom":  # its keys are trimmed and in lower case
+            with pytest.raises(TypeError, match="lower case"):
+                Filter.load(path)
+            continue
         f = Filter.load(path)
         kind = fullbloom.inspect(path)["places"][0]["kind"]
         assert f.kind == kind and f.to_bytes() == path.read_bytes()
