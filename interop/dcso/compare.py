@@ -38,13 +38,13 @@ def main():
         packed = ["--gzip"] if case % 3 == 0 else []
         run(["bloom", *packed, "create", *size, theirs], lines(inserted))
         name = ours.with_suffix(".bloom.gz") if packed else ours
-        build = [fullbloom, "build", "-q", "--dialect", "dcso", "--expected-keys", str(expected), "--fpr", repr(rate)]
+        build = [fullbloom, "build", "-q", "--binary", "--dialect", "dcso", "--expected-keys", str(expected), "--fpr", repr(rate)]
         run([*build, "-o", name], lines(inserted))
         unpack = gzip.decompress if packed else bytes
         differs = unpack(theirs.read_bytes()) != unpack(name.read_bytes())
         # Each program queries its own file and the other's.
         answers = {run(["bloom", *packed, "check", file], asked) for file in (theirs, name)}
-        answers |= {run([fullbloom, "check", file], asked, good=(0, 1)) for file in (theirs, name)}
+        answers |= {run([fullbloom, "check", "--binary", file], asked, good=(0, 1)) for file in (theirs, name)}
         differs |= len(answers) != 1
         if not packed:
             run([*build, "-o", other], lines(keys(expected, rng)))
