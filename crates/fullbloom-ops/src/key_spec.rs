@@ -99,8 +99,8 @@ impl KeySpec {
         }
     }
 
-    /// What a caller that gives no type should know: nothing says which type the keys of this filter have, and
-    /// they are looked up as text.
+    /// What a caller that gives no type should know: nothing says which type the keys of this filter have,
+    /// and they are looked up as text.
     pub fn assumed(given: Option<&KeySpec>, hex: bool, place: &Place) -> Option<Problem> {
         let sstable = match place.kind() {
             PlaceKind::Sstable if given.is_none() && !hex => Sstable::of_file(place.path()).ok()?,

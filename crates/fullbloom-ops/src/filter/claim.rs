@@ -48,8 +48,8 @@ pub fn claim(path: &Path, force: bool, waiting: impl FnOnce()) -> Result<Claim, 
 
 /// Refuses to replace a file that is not a filter by a new filter of this dialect.
 ///
-/// A file counts as a filter if its bytes say so, if its name does and it is not text, or if it is a valid file
-/// of the same dialect.
+/// A file counts as a filter if its bytes say so, if its name does and it is not text, or if it is a valid
+/// file of the same dialect.
 /// Raw bits and the filters of LevelDB's blocks have no header that could tell them from any other file:
 /// those are refused, too. An empty file has nothing to lose.
 pub fn require_replaceable(path: &Path, dialect: Name) -> Result<(), Problem> {

@@ -108,8 +108,8 @@ impl Journal {
         (self.bytes.len() - self.frames.end) as u64
     }
 
-    /// Whether it extends other bytes than those of the file: an older version of it, whose keys the file has,
-    /// or another file that was replaced by this one. Its keys are not used.
+    /// Whether it extends other bytes than those of the file: an older version of it, whose keys the file
+    /// has, or another file that was replaced by this one. Its keys are not used.
     pub fn is_of_another(&self) -> bool {
         self.is_of_another
     }
