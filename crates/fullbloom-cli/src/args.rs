@@ -101,7 +101,7 @@ pub struct GivenArgs {
 }
 
 impl GivenArgs {
-    /// These keys; if there are none, those of the files.
+    /// The keys of `-e`, or else those of the files.
     pub fn keys(&self, files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         match (self.given.as_slice(), files) {
             ([], [file, ..]) if !file.exists() && file != Path::new("-") => Keys::new(files, format)

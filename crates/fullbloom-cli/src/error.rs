@@ -29,7 +29,7 @@ impl Status {
         if any { Status::Yes } else { Status::No }
     }
 
-    /// The number.
+    /// The exit status of the process.
     pub fn code(self) -> u8 {
         match self {
             Status::Yes => 0,

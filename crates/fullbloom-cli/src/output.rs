@@ -118,7 +118,7 @@ impl Output {
 }
 
 /// JSON in which every character that steers a terminal is escaped, as its grammar demands of ESC alone.
-/// Outside of strings there are none but newlines.
+/// Outside of strings, JSON has no such characters but newlines.
 fn escaped(json: &str) -> Cow<'_, str> {
     let is_raw = |c: char| c != '\n' && text::is_steering(c);
     if !json.contains(is_raw) {

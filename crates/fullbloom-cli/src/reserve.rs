@@ -33,6 +33,15 @@ pub fn set_aside() {
     SET_ASIDE.store(memory, Ordering::Release);
 }
 
+/// Allocates, if need be with the memory that was set aside.
+#[inline]
+fn allocated(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    match allocate() {
+        null if null.is_null() => again(size, allocate),
+        memory => memory,
+    }
+}
+
 /// Gives the reserve back. Calls `allocate` again for a small size, and ends the process if that does not
 /// help.
 #[cold]
@@ -55,15 +64,21 @@ fn again(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
 
 /// Ends the process without allocating anything.
 fn end() -> ! {
-    use std::io::Write as _;
-    let _ = std::io::stderr().write_all(b"error: not enough memory\n"); // standard error has no buffer
+    const MESSAGE: &[u8] = b"error: not enough memory\n";
     #[cfg(unix)]
-    // SAFETY: ends the process at once; no handler runs that could allocate.
+    // SAFETY: `write` reads the bytes of the message. It is called directly, because this thread or another
+    // may hold the lock of standard error. `_exit` ends the process at once; no handler runs that could
+    // allocate.
     unsafe {
+        libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
         libc::_exit(2)
     }
     #[cfg(not(unix))]
-    std::process::exit(2)
+    {
+        use std::io::Write as _;
+        let _ = std::io::stderr().write_all(MESSAGE);
+        std::process::exit(2)
+    }
 }
 
 // SAFETY: every method passes its arguments to `System` unchanged, and returns what `System` returned for
@@ -72,31 +87,19 @@ unsafe impl GlobalAlloc for WithReserve {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those that `System` asks for.
-        let allocate = || unsafe { System.alloc(layout) };
-        match allocate() {
-            null if null.is_null() => again(layout.size(), allocate),
-            memory => memory,
-        }
+        allocated(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as in `alloc`.
-        let allocate = || unsafe { System.alloc_zeroed(layout) };
-        match allocate() {
-            null if null.is_null() => again(layout.size(), allocate),
-            memory => memory,
-        }
+        allocated(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     #[inline]
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         // SAFETY: as in `alloc`. A failed `realloc` leaves the old memory as it was, so it can be repeated.
-        let allocate = || unsafe { System.realloc(old, layout, new_size) };
-        match allocate() {
-            null if null.is_null() => again(new_size, allocate),
-            memory => memory,
-        }
+        allocated(new_size, || unsafe { System.realloc(old, layout, new_size) })
     }
 
     #[inline]

@@ -23,12 +23,16 @@ pub(crate) fn vec_of<T>(items: usize) -> Result<Vec<T>, SizeError> {
     Ok(vec)
 }
 
-/// Adds an item to a vector; more room is allocated if there is none.
+/// Makes room for this many more items at the end of a vector.
+pub(crate) fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<(), SizeError> {
+    let bytes = ((vec.len() + more) as u64).saturating_mul(size_of::<T>() as u64);
+    vec.try_reserve(more).map_err(|_| SizeError::Memory { bytes })
+}
+
+/// Adds an item to a vector, which grows if it is full.
 pub(crate) fn push<T>(vec: &mut Vec<T>, item: T) -> Result<(), SizeError> {
     if vec.len() == vec.capacity() {
-        let more = vec.len().max(1024);
-        let bytes = ((vec.len() + more) as u64).saturating_mul(size_of::<T>() as u64);
-        vec.try_reserve(more).map_err(|_| SizeError::Memory { bytes })?;
+        reserve(vec, vec.len().max(1024))?;
     }
     vec.push(item);
     Ok(())

@@ -75,7 +75,7 @@ fn status<T>(made: Result<T, Status>) -> Status {
 }
 
 #[test]
-#[ignore = "not a test by itself: it limits the memory of its process"]
+#[ignore = "not a test by itself; the other here runs it: cargo test -p fullbloom-capi --test it memory::"]
 fn child() {
     let directory = PathBuf::from(std::env::var_os("FULLBLOOM_TEST_DIRECTORY").unwrap());
     let (ours, theirs) = (Batch::new(0..KEYS), Batch::new(KEYS..2 * KEYS));

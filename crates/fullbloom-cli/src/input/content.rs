@@ -81,7 +81,7 @@ pub enum Expected {
     Text,
     /// Lines in which every byte is checked later. Known contents that are never lines are refused.
     Lines,
-    /// Any bytes.
+    /// Any bytes: nothing is refused.
     Anything,
 }
 
@@ -99,7 +99,7 @@ pub struct NotKeys {
 pub enum Refused {
     Io(io::Error),
     NotKeys(NotKeys),
-    /// Binary data that is none of the known contents.
+    /// Binary data that no magic number identifies.
     Binary(NotKeys),
 }
 
@@ -147,8 +147,8 @@ pub fn contents<'a>(raw: impl Read + Send + 'a, expected: Expected) -> Result<Co
 /// Whether a stream that begins with these bytes is not text.
 ///
 /// A zero byte decides. Other control characters separate fields in some files of UTF-8, and texts in
-/// Latin-1, Shift-JIS or GBK are not UTF-8: one of the two alone is a list of keys, both together are not,
-/// and a filter is none either.
+/// Latin-1, Shift-JIS or GBK are not UTF-8: one of the two alone is a list of keys, both together are not.
+/// Bytes that are recognised as a filter are binary, too.
 fn is_binary(front: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t'..=b'\r');
     if !front.iter().any(is_control) {

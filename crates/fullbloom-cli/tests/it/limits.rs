@@ -277,7 +277,7 @@ fn with_any_limit_of_memory_every_command_fails_with_a_message_or_succeeds() {
 }
 
 #[test]
-#[ignore = "takes minutes; nightly runs it"]
+#[ignore = "takes minutes: cargo test --release -p fullbloom-cli --test it limits:: -- --ignored"]
 fn with_every_limit_of_memory_every_command_fails_with_a_message_or_succeeds() {
     walk_the_limit(1, 1_000_000);
 }

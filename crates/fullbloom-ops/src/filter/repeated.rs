@@ -17,7 +17,7 @@ pub enum Different {
 }
 
 impl Different {
-    /// The number.
+    /// The number of different keys.
     pub fn keys(self) -> u64 {
         match self {
             Different::Counted(keys) | Different::About(keys) => keys,

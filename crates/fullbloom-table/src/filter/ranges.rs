@@ -21,7 +21,7 @@ pub struct FilterRanges {
     pub filters: BTreeMap<u64, u64>,
     /// Offsets that are stored: one for each 2 KiB, also where there is no filter.
     pub offsets: u64,
-    /// Tables.
+    /// The number of tables that were read.
     pub tables: u64,
     /// The keys of some of the filters, spread evenly over the tables. LevelDB's hash does not spread keys
     /// that resemble each other evenly, so the rate is found with the keys themselves.

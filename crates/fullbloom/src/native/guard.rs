@@ -143,7 +143,7 @@ impl<D: Except, S: AsRef<[u8]>> GoodKeys<S, D> {
     pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
         let GoodKeys { filter, found } = self;
         filter.for_each_chunk(keys, |hashes, present| {
-            reserve(found, present.iter().map(|word| word.count_ones() as usize).sum())?;
+            memory::reserve(found, present.iter().map(|word| word.count_ones() as usize).sum())?;
             let is_present = |(i, _): &(usize, &u64)| present[i / 64] >> (i % 64) & 1 == 1;
             found.extend(hashes.iter().enumerate().filter(is_present).map(|(_, hash)| *hash));
             Ok(())
@@ -180,8 +180,7 @@ impl<D: Except, S: AsRef<[u8]>> Members<S, D> {
             let found: u64 = present.iter().map(|word| u64::from(word.count_ones())).sum();
             *strangers += hashes.len() as u64 - found;
             for &hash in hashes.iter().filter(|hash| exceptions.passes_last(**hash)) {
-                reserve(passed, 1)?;
-                passed.push(hash);
+                memory::push(passed, hash)?;
                 if let Ok(i) = candidates.binary_search_by_key(&hash, |(candidate, _)| *candidate) {
                     candidates[i].1 = true;
                 }
@@ -217,11 +216,6 @@ impl<D: Except, S: AsRef<[u8]>> Members<S, D> {
         let Filter { dialect, bits } = self.filter;
         Ok(Filter { dialect: dialect.with(Some(exceptions)), bits })
     }
-}
-
-fn reserve(hashes: &mut Vec<u64>, more: usize) -> Result<(), ExceptError> {
-    let bytes = (hashes.len() + more) as u64 * 16;
-    hashes.try_reserve(more).map_err(|_| ExceptError::Size(SizeError::Memory { bytes }))
 }
 
 /// Exceptions cannot be built.

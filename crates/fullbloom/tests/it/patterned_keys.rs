@@ -138,7 +138,7 @@ fn every_kind_keeps_its_rate_for_patterned_keys() {
 }
 
 #[test]
-#[ignore = "takes minutes in a debug build; nightly runs it"]
+#[ignore = "takes minutes: cargo test --release -p fullbloom --test it patterned_keys:: -- --ignored"]
 fn every_kind_keeps_its_rate_for_many_patterned_keys() {
     judge(&[10, 100, 1_000, 10_000, 100_000, 1_000_000], 100);
 }

@@ -127,7 +127,7 @@ impl Saver {
     #[cfg(unix)]
     fn save_and_end(&self, signal: i32) {
         let Some(mut state) = self.lock_within(PATIENCE) else {
-            let why = "not saved: nobody reads the output, and its last keys have not been printed";
+            let why = "not saved within ten seconds: nobody reads the output, or the last save takes longer";
             Failure::new("--state", why).report();
             signals::end_by(signal)
         };

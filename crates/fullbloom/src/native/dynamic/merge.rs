@@ -158,8 +158,9 @@ impl<S: AsRef<[u8]>> Iterator for Items<'_, S> {
                 }
             }
             self.at = 0;
-            // There is room for the items, so reading them does not fail.
-            if !self.filter.items(&mut self.next, &mut self.items).unwrap_or(false) {
+            let more = self.filter.items(&mut self.next, &mut self.items);
+            // Not an early end: keys would be lost without a word.
+            if !more.expect("`new` made room for the items of every shard") {
                 return None;
             }
         }

@@ -341,7 +341,8 @@ impl Iterator for PartItems {
                     }
                 }
                 self.at = 0;
-                if part.items(&mut self.next, &mut self.items).unwrap_or(false) {
+                let more = part.items(&mut self.next, &mut self.items);
+                if more.expect("there is room for the items of every shard") {
                     continue;
                 }
             }
