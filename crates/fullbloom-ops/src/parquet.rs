@@ -87,13 +87,20 @@ pub(crate) fn open_source(name: &Path, source: impl Source) -> Result<File, Prob
 }
 
 fn unreadable(path: &Path, cause: &Error) -> Problem {
-    let code = if matches!(cause, Error::Io(_)) { Code::Unreadable } else { Code::TableUnreadable };
-    Problem::at(path, code, cause)
+    Problem::at(path, code(cause), cause)
+}
+
+/// A file that cannot be read, or that has more than is read, need not be damaged.
+fn code(cause: &Error) -> Code {
+    match cause {
+        Error::Io(_) | Error::TooLarge { .. } | Error::TooManyValues { .. } => Code::Unreadable,
+        _ => Code::TableUnreadable,
+    }
 }
 
 fn failed(path: &Path, chunk: &Chunk, cause: &Error) -> Problem {
     let why = format!("row group {}, column {}: {cause}", chunk.row_group, chunk.name);
-    Problem::at(path, Code::TableUnreadable, why)
+    Problem::at(path, code(cause), why)
 }
 
 /// Values of a chunk that can be in its filter.

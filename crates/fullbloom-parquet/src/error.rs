@@ -43,6 +43,11 @@ pub enum Error {
         /// The most that is read.
         limit: u64,
     },
+    /// A column has more repeated values for each record than are read.
+    TooManyValues {
+        /// The values that its pages announce.
+        values: u64,
+    },
 }
 
 impl fmt::Display for Error {
@@ -64,6 +69,9 @@ impl fmt::Display for Error {
             }
             Error::TooLarge { what, size, limit } => {
                 write!(f, "{what} of {size} bytes: pages of at most {limit} bytes are read")
+            }
+            Error::TooManyValues { values } => {
+                write!(f, "{values} repeated values are more than are read for so few records")
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::{Error, guarded};
 use crate::pages;
 use crate::source::{OnDisk, Shared, Source};
+use fullbloom::DecodeError;
 use fullbloom::internal::parquet::header;
 use parquet::basic::Type;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -19,7 +20,11 @@ pub struct File {
     pub(crate) reader: SerializedFileReader<Shared>,
     source: Shared,
     len: u64,
+    /// Where the footer begins.
+    footer: u64,
     chunks: Vec<Chunk>,
+    /// Where filters begin, sorted.
+    filters: Vec<i64>,
 }
 
 /// A column of a row group.
@@ -72,7 +77,7 @@ impl File {
     /// The same for bytes from anywhere.
     pub fn from_source(source: impl Source) -> Result<File, Error> {
         let (len, source) = (source.byte_len(), Shared(Arc::new(source)));
-        pages::check_footer(&source, len)?;
+        let footer = pages::check_footer(&source, len)?;
         let again = source.clone();
         let reader = guarded(move || Ok(SerializedFileReader::new(again)?))?;
         let mut chunks = Vec::new();
@@ -91,7 +96,9 @@ impl File {
                 });
             }
         }
-        Ok(File { reader, source, len, chunks })
+        let mut filters: Vec<i64> = chunks.iter().filter_map(|chunk| Some(chunk.filter?.0)).collect();
+        filters.sort_unstable();
+        Ok(File { reader, source, len, footer, chunks, filters })
     }
 
     /// All column chunks, row group by row group.
@@ -100,26 +107,35 @@ impl File {
     }
 
     /// The bytes of a chunk's filter, header and blocks; `None` if it has none.
+    ///
+    /// The filter must lie between the magic and the footer, have the length that the footer records, and
+    /// share no byte with the beginning of another filter.
     pub fn filter_bytes(&self, chunk: &Chunk) -> Result<Option<Vec<u8>>, Error> {
         let Some((offset, len)) = chunk.filter else { return Ok(None) };
         let outside = Error::Place { offset, len, file_len: self.len };
-        let Ok(at) = u64::try_from(offset) else { return Err(outside) };
-        let there = self.len.saturating_sub(at);
-        let needed = match len {
-            Some(len) => match u64::try_from(len) {
-                Ok(len) if len <= there => len,
-                _ => return Err(outside),
-            },
-            None => {
-                let front = self.read(at, there.min(HEADER))?;
-                let (header, blocks) = header(&front)?;
-                let needed = header + blocks; // both far below 2^32
-                if needed > there {
-                    return Err(outside);
-                }
-                needed
-            }
+        let Some(at) = u64::try_from(offset).ok().filter(|at| (MAGIC.len() as u64..self.footer).contains(at))
+        else {
+            return Err(outside);
         };
+        let there = self.footer - at;
+        if len.is_some_and(|len| u64::try_from(len).map_or(true, |len| len > there)) {
+            return Err(outside);
+        }
+        // Bytes without a header may be a filter elsewhere, but not in a Parquet file.
+        let (header, blocks) = header(&self.read(at, there.min(HEADER))?)?;
+        let needed = header + blocks; // both far below 2^32
+        match len.map(|len| len as u64) {
+            Some(len) if len != needed => {
+                let (got, expected) = (blocks, len.saturating_sub(header));
+                return Err(DecodeError::Mismatch { field: "bytes", at: 1, got, expected }.into());
+            }
+            _ if needed > there => return Err(outside),
+            _ => {}
+        }
+        let first = self.filters.partition_point(|other| *other < offset);
+        if self.filters.get(first + 1).is_some_and(|next| *next as u64 - at < needed) {
+            return Err(Error::Malformed { what: "the position of a filter" });
+        }
         self.read(at, needed).map(Some)
     }
 
@@ -129,7 +145,11 @@ impl File {
 
     /// Checks the pages of a chunk before the parquet crate allocates what they announce.
     pub(crate) fn check_pages(&self, chunk: &Chunk) -> Result<(), Error> {
-        let (at, len) = self.reader.metadata().row_group(chunk.row_group).column(chunk.column).byte_range();
-        pages::check(&self.source, at, len.min(self.len.saturating_sub(at)))
+        let group = self.reader.metadata().row_group(chunk.row_group);
+        let column = group.column(chunk.column);
+        let (at, len) = column.byte_range();
+        let is_repeated = column.column_descr().max_rep_level() > 0;
+        let records = is_repeated.then(|| u64::try_from(group.num_rows()).unwrap_or(0));
+        pages::check(&self.source, at, len.min(self.len.saturating_sub(at)), records)
     }
 }

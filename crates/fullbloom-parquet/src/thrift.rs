@@ -6,11 +6,20 @@
 /// Nested deeper than anything in Parquet's definition.
 const DEEPEST: usize = 32;
 
-/// Walks over the struct at the beginning of `bytes`. Calls `number` with the field ids that lead to each
-/// integer, and its value. Returns the length of the struct; `None` if it is malformed, or announces more
-/// than there is.
-pub(crate) fn walk(bytes: &[u8], mut number: impl FnMut(&[i16], i64)) -> Option<usize> {
-    let mut walker = Walker { rest: bytes, path: Vec::new(), number: &mut number };
+/// Something on the way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Met {
+    /// The beginning of a struct inside another.
+    Struct,
+    /// The value of an integer field or element.
+    Number(i64),
+}
+
+/// Walks over the struct at the beginning of `bytes`. Calls `met` for each struct in it and for each integer,
+/// with the field ids that lead there; 0 stands for the elements of a list. Returns the length of the struct;
+/// `None` if it is malformed, or announces more than there is.
+pub(crate) fn walk(bytes: &[u8], mut met: impl FnMut(&[i16], Met)) -> Option<usize> {
+    let mut walker = Walker { rest: bytes, path: Vec::new(), met: &mut met };
     walker.fields()?;
     Some(bytes.len() - walker.rest.len())
 }
@@ -18,10 +27,10 @@ pub(crate) fn walk(bytes: &[u8], mut number: impl FnMut(&[i16], i64)) -> Option<
 struct Walker<'a, F> {
     rest: &'a [u8],
     path: Vec<i16>,
-    number: &'a mut F,
+    met: &'a mut F,
 }
 
-impl<F: FnMut(&[i16], i64)> Walker<'_, F> {
+impl<F: FnMut(&[i16], Met)> Walker<'_, F> {
     fn fields(&mut self) -> Option<()> {
         if self.path.len() >= DEEPEST {
             return None;
@@ -50,7 +59,7 @@ impl<F: FnMut(&[i16], i64)> Walker<'_, F> {
             1..=3 => self.skip(1),
             4..=6 => {
                 let value = zigzag(self.varint()?);
-                (self.number)(&self.path, value);
+                (self.met)(&self.path, Met::Number(value));
                 Some(())
             }
             7 => self.skip(8),
@@ -68,7 +77,10 @@ impl<F: FnMut(&[i16], i64)> Walker<'_, F> {
                 let kinds = if count > 0 { self.byte()? } else { 0 };
                 self.elements(count, &[kinds >> 4, kinds & 0xf])
             }
-            12 => self.fields(),
+            12 => {
+                (self.met)(&self.path, Met::Struct);
+                self.fields()
+            }
             13 => self.skip(16),
             _ => None,
         }
@@ -131,8 +143,11 @@ mod tests {
         ]
         .concat();
         let mut found = Vec::new();
-        assert_eq!(walk(&bytes, |path, value| found.push((path.to_vec(), value))), Some(bytes.len() - 1));
-        assert_eq!(found, [(vec![1], 3), (vec![2, 1], -1), (vec![6, 0], 1), (vec![6, 0], 2)]);
+        assert_eq!(walk(&bytes, |path, met| found.push((path.to_vec(), met))), Some(bytes.len() - 1));
+        let number = Met::Number;
+        let inner = [(vec![2], Met::Struct), (vec![2, 1], number(-1))];
+        let outer = [(vec![1], number(3)), (vec![6, 0], number(1)), (vec![6, 0], number(2))];
+        assert_eq!(found, [&outer[..1], &inner, &outer[1..]].concat());
         for len in 0..bytes.len() - 1 {
             assert_eq!(walk(&bytes[..len], |_, _| {}), None, "{len}");
         }

@@ -9,6 +9,10 @@ use parquet::file::reader::FileReader;
 /// Records read at once.
 const BATCH: usize = 4096;
 
+/// Values are handed out when they have this many bytes. A dictionary stores a value once, so the values of
+/// all records in a batch may take far more memory than the file.
+const BATCH_BYTES: usize = 1 << 20;
+
 impl File {
     /// Hands out all values of a chunk that are not null, in batches.
     pub fn for_each_values(&self, chunk: &Chunk, mut each: impl FnMut(&[Vec<u8>])) -> Result<(), Error> {
@@ -46,7 +50,17 @@ fn read<T: DataType>(
         if records == 0 && levels == 0 {
             return Ok(());
         }
-        let keys: Vec<Vec<u8>> = values.iter().map(&bytes).collect();
+        let (mut keys, mut held) = (Vec::new(), 0);
+        for value in &values {
+            let key = bytes(value);
+            held += key.len();
+            keys.push(key);
+            if held >= BATCH_BYTES {
+                each(&keys);
+                keys.clear();
+                held = 0;
+            }
+        }
         each(&keys);
     }
 }
