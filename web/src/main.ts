@@ -1,20 +1,11 @@
 // The page: three views, chosen by the address.
 
+import { VIEWS, type View, addressOf } from "./address";
 import { byId } from "./dom";
 import { planner } from "./engine";
 import { buildPictures } from "./learn/pictures";
 import { LookView } from "./look/look";
 import { PlanView } from "./plan/plan";
-
-const VIEWS = ["plan", "look", "learn"] as const;
-type View = (typeof VIEWS)[number];
-
-/** The view and the query of an address: `#plan?keys=…`. */
-function address(): { view: View; query: string } {
-  const [name, query] = location.hash.replace(/^#/, "").split("?");
-  const view = VIEWS.find((view) => view === name) ?? "plan";
-  return { view, query: query ?? "" };
-}
 
 let learnt = false;
 
@@ -37,7 +28,7 @@ async function start(): Promise<void> {
   const plan = new PlanView(about, (query) => history.replaceState(null, "", `#plan?${query}`));
   new LookView(about.dialects.map((dialect) => dialect.name));
   const follow = () => {
-    const { view, query } = address();
+    const { view, query } = addressOf(location.hash);
     show(view);
     if (view === "plan") plan.open(query);
   };
@@ -53,7 +44,7 @@ async function start(): Promise<void> {
 }
 
 // The view is there before the module is.
-show(address().view);
+show(addressOf(location.hash).view);
 start().catch((error: unknown) => {
   const notice = byId("failure");
   notice.hidden = false;

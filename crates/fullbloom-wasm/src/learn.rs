@@ -137,3 +137,6 @@ pub fn sample(dialect: &str) -> Result<Vec<u8>, String> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,3 +46,20 @@ pub fn about() -> String {
     let dialects = Name::ALL.iter().map(|name| Dialect { name: name.as_str(), about: name.about() });
     json(&About { version: env!("CARGO_PKG_VERSION"), dialects: dialects.collect() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn about_names_every_dialect_once_with_a_description() {
+        let said: serde_json::Value = serde_json::from_str(&about()).unwrap();
+        assert_eq!(said["version"], env!("CARGO_PKG_VERSION"));
+        let dialects = said["dialects"].as_array().unwrap();
+        assert_eq!(dialects.len(), Name::ALL.len());
+        for (dialect, name) in dialects.iter().zip(Name::ALL) {
+            assert_eq!(dialect["name"], name.as_str());
+            assert!(!dialect["about"].as_str().unwrap().is_empty());
+        }
+    }
+}

@@ -20,10 +20,13 @@ extern "C" {
 /// Read at once, so that the browser never holds more than one piece beside the filter.
 const PIECE: usize = 4 << 20;
 
-/// A file that the page holds under a number.
+/// Fills the bytes with those of the file from an offset on; false if they cannot be read.
+type Fill = dyn Fn(f64, &mut [u8]) -> bool + Send + Sync;
+
+/// A file that the page holds.
 struct PageFile {
-    file: u32,
     len: u64,
+    fill: Box<Fill>,
 }
 
 impl Source for PageFile {
@@ -38,7 +41,7 @@ impl Source for PageFile {
         })?;
         bytes.resize(len, 0);
         for (number, piece) in bytes.chunks_mut(PIECE).enumerate() {
-            if !read_file(self.file, (offset + (number * PIECE) as u64) as f64, piece) {
+            if !(self.fill)((offset + (number * PIECE) as u64) as f64, piece) {
                 return Err(io::Error::other("the browser cannot read the file: it was changed or moved"));
             }
         }
@@ -61,8 +64,8 @@ struct Drawn {
     array_len: u64,
 }
 
-/// Opens a file of `len` bytes. `now` is in milliseconds since 1970; `dialect` is empty if the file shall say
-/// it. `bits` and `probes` are for raw bits, and 0 elsewhere.
+/// Opens file number `file`, which has `len` bytes. `now` is in milliseconds since 1970; `dialect` is empty if
+/// the file shall say it. `bits` and `probes` are for raw bits, and 0 elsewhere.
 #[wasm_bindgen]
 pub fn look(
     name: &str,
@@ -73,6 +76,17 @@ pub fn look(
     bits: f64,
     probes: u32,
 ) -> Result<Looked, String> {
+    let fill = Box::new(move |at, out: &mut [u8]| read_file(file, at, out));
+    open(name, PageFile { len: len as u64, fill }, now, dialect, (bits, probes))
+}
+
+fn open(
+    name: &str,
+    file: PageFile,
+    now: f64,
+    dialect: &str,
+    (bits, probes): (f64, u32),
+) -> Result<Looked, String> {
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now as u64);
     let mut options = LookOptions::at(now);
     if !dialect.is_empty() {
@@ -82,7 +96,7 @@ pub fn look(
     if bits > 0.0 && probes > 0 {
         options.read.geometry = Some((bits as u64, probes));
     }
-    let source: Arc<dyn Source> = Arc::new(PageFile { file, len: len as u64 });
+    let source: Arc<dyn Source> = Arc::new(file);
     let look = Look::open_with(name, source, Vec::new(), &options).map_err(|e| problem(&e))?;
     Ok(Looked { look })
 }
@@ -130,3 +144,6 @@ fn unhex(text: &str) -> Result<Vec<u8>, String> {
         _ => Err("an odd number of hex digits".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,3 +88,6 @@ pub fn textbook(most: f64) -> String {
     };
     json(&steps(most).map(point).collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests;

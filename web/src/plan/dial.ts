@@ -4,6 +4,17 @@ import { h } from "../dom";
 
 const STEPS = 400;
 
+/** The slider's step for a value: 0 for the least, 400 for the most. */
+export function stepOf(value: number, least: number, most: number): number {
+  return Math.round((STEPS * Math.log(value / least)) / Math.log(most / least));
+}
+
+/** The value at a step, with one digit below 1 and two from there on. */
+export function valueAt(step: number, least: number, most: number): number {
+  const value = least * (most / least) ** (step / STEPS);
+  return Number(value.toPrecision(value < 1 ? 1 : 2));
+}
+
 export interface DialWish {
   id: string;
   label: string;
@@ -44,7 +55,7 @@ export class Dial {
       return;
     }
     this.value = value;
-    this.slider.value = String(this.step(value));
+    this.slider.value = String(stepOf(value, this.wish.least, this.wish.most));
     const text = this.wish.format(value);
     this.slider.setAttribute("aria-valuetext", text);
     if (document.activeElement !== this.field) {
@@ -53,15 +64,9 @@ export class Dial {
     }
   }
 
-  private step(value: number): number {
-    const { least, most } = this.wish;
-    return Math.round((STEPS * Math.log(value / least)) / Math.log(most / least));
-  }
-
   private slide(): void {
     const { least, most, changed } = this.wish;
-    const value = least * (most / least) ** (Number(this.slider.value) / STEPS);
-    changed(Number(value.toPrecision(value < 1 ? 1 : 2)));
+    changed(valueAt(Number(this.slider.value), least, most));
   }
 
   private type(done: boolean): void {

@@ -5,7 +5,7 @@ import type { DialectPlan } from "../records";
 import type { PlanState } from "./state";
 import { COMPACT } from "./systems";
 
-interface Snippet {
+export interface Snippet {
   where: string;
   code: string;
 }
@@ -165,10 +165,15 @@ function file(dialect: string): string {
   return dialect === "native" || dialect === "dcso" || dialect === "libbloom" ? "keys.bloom" : "keys.filter";
 }
 
-/** The snippets for the chosen system, each with a button that copies it. */
-export function snippets(state: PlanState, plan: DialectPlan): HTMLElement[] {
+/** The snippets for the chosen system. */
+export function snippetsOf(state: PlanState, plan: DialectPlan): Snippet[] {
   const n = numbers(state, plan);
-  return [...settings(plan.dialect, n), ...ours(plan.dialect, n)].map(({ where, code }) =>
+  return [...settings(plan.dialect, n), ...ours(plan.dialect, n)];
+}
+
+/** The same as elements, each with a button that copies it. */
+export function snippets(state: PlanState, plan: DialectPlan): HTMLElement[] {
+  return snippetsOf(state, plan).map(({ where, code }) =>
     h("figure", { class: "snippet" },
       h("figcaption", {}, where, copyButton(() => code, `for ${where}`)),
       h("pre", { tabindex: 0, role: "region", "aria-label": `Code for ${where}` }, h("code", {}, code)),

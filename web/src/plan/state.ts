@@ -30,7 +30,7 @@ export function read(query: string, dialects: string[]): PlanState {
     return Number.isFinite(value) && value > 0 ? value : null;
   };
   const state = { ...DEFAULT };
-  state.keys = Math.min(1e15, Math.round(number("keys") ?? state.keys));
+  state.keys = Math.min(1e15, Math.max(1, Math.round(number("keys") ?? state.keys)));
   for (const wish of WISHES) {
     const value = number(wish);
     if (value !== null && (wish !== "fpr" || value < 1)) [state.wish, state.value] = [wish, value];
