@@ -1,8 +1,8 @@
 //! The same work on many sstables, on several threads, with the results in order.
 
+use fullbloom::internal::threads::on_threads;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Calls `work` on every item, on up to `threads` threads, and returns the results in the order of the items.
 ///
@@ -17,7 +17,7 @@ pub fn in_order<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T)
         return items.iter().map(work).collect();
     }
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
-    let run = || {
+    let run = |_| {
         while let Some((number, item)) = {
             let number = next.fetch_add(1, Ordering::Relaxed);
             items.get(number).map(|item| (number, item))
@@ -26,11 +26,7 @@ pub fn in_order<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T)
             done.lock().expect("no thread panics while it holds the lock").push((number, result));
         }
     };
-    thread::scope(|scope| {
-        // Threads that the system refuses to start are done without: this one does their work.
-        let _ = (1..threads).all(|_| thread::Builder::new().spawn_scoped(scope, run).is_ok());
-        run();
-    });
+    on_threads(threads, run);
     let mut done = done.into_inner().expect("no thread panics while it holds the lock");
     done.sort_unstable_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, result)| result).collect()

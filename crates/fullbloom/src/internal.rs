@@ -24,6 +24,12 @@ pub mod journal {
     pub use crate::native::journal::{Journal, JournalWriter, read_with_journal};
 }
 
+/// Work spread over threads.
+#[cfg(feature = "std")]
+pub mod threads {
+    pub use crate::threads::{on_threads, start};
+}
+
 /// One writer at a time for a file.
 #[cfg(feature = "std")]
 pub mod claim {

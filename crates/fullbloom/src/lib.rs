@@ -120,6 +120,8 @@ mod replace;
 pub mod sizing;
 #[cfg(feature = "std")]
 mod sniff;
+#[cfg(feature = "std")]
+mod threads;
 pub mod typed;
 mod wire;
 

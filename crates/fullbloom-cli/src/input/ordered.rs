@@ -13,6 +13,7 @@ use super::source::{Label, Source};
 use super::{KeyFormat, Keys, warn_of_lines};
 use crate::error::Failure;
 use crate::progress::Progress;
+use fullbloom::internal::threads::on_threads;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::{slice, thread};
@@ -50,12 +51,7 @@ impl Keys {
         let turn = Turn { next: 0, commit, source: 0, records: 0, ended: None };
         let shared =
             Shared { format, reader: Mutex::new(reader), turn: Mutex::new(turn), changed: Condvar::new() };
-        thread::scope(|scope| {
-            // Threads that the system refuses to start are done without: this one does their work.
-            let start = |_| thread::Builder::new().spawn_scoped(scope, || shared.run(&work)).is_ok();
-            let _ = (1..threads).all(start);
-            shared.run(&work);
-        });
+        on_threads(threads, |_| shared.run(&work));
         let turn = shared.turn.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         turn.ended.unwrap_or(Ok(()))
     }

@@ -19,8 +19,8 @@ use crate::bits::{Owned, Words, prefetch};
 use crate::kernel::lines::{GROUP, Group, LINE_SHIFT, Line};
 use crate::keys::{Hashes, Keys};
 use crate::probe::lines::LINE;
+use crate::threads::on_threads;
 use std::sync::Mutex;
-use std::thread;
 
 /// Bytes of the array that one part covers: it must stay in a core's private cache while it is filled.
 const PART_BYTES: usize = 512 << 10;
@@ -171,7 +171,7 @@ impl Lanes {
     /// Lanes for about this many keys; `None` when the array is small or the memory cannot be allocated.
     fn new(shape: &Shape, threads: usize, keys: u64) -> Option<Lanes> {
         let threads = match threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
             some => some,
         };
         if shape.byte_len() < if threads == 1 { PARTED_ALONE_FROM } else { PARTED_FROM } {
@@ -211,7 +211,7 @@ impl Lanes {
                     let threads = several.len();
                     let todo = Mutex::new(several.iter_mut().zip(ends));
                     let next = || todo.lock().expect("no thread panics while it holds the lock").next();
-                    on_threads(threads, || {
+                    on_threads(threads, |_| {
                         while let Some(((lane, at), end)) = next() {
                             lane.scatter(&shape, hasher, parts, keys, *at, end);
                         }
@@ -228,7 +228,7 @@ impl Lanes {
         let lines = filter.bits.as_mut().as_chunks_mut().0;
         let todo = Mutex::new(lines.chunks_mut(PART_BYTES / LINE).enumerate());
         let buckets: Vec<Buckets<'_>> = lanes.iter_mut().map(Lane::buckets).collect();
-        let work = || {
+        let work = |_| {
             let mut new = 0;
             loop {
                 let next = todo.lock().expect("no thread panics while it holds the lock").next();
@@ -245,18 +245,6 @@ impl Lanes {
             lane.len = 0;
         }
     }
-}
-
-/// Runs `work` on up to `threads` threads at once; this one is the first. Threads that the system refuses to
-/// start are done without.
-fn on_threads<R: Send>(threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
-    thread::scope(|scope| {
-        let start = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
-        let others: Vec<_> = (1..threads).map_while(start).collect();
-        let own = work();
-        let joined = others.into_iter().map(|thread| thread.join().expect("no thread panics"));
-        [own].into_iter().chain(joined).collect()
-    })
 }
 
 /// The contents of a lane, for reading by several threads.

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 use super::signals::{self, Stops};
 use crate::error::Failure;
+use fullbloom::internal::threads::start;
 use fullbloom_ops::filter::Changing;
 #[cfg(unix)]
 use std::sync::TryLockError;
@@ -91,7 +92,7 @@ impl Saver {
         thread::scope(|scope| {
             if let Some(every) = self.every {
                 // Without this thread, the state is saved only when keys come.
-                let _ = thread::Builder::new().spawn_scoped(scope, move || self.save_at_intervals(every));
+                let _ = start(scope, move || self.save_at_intervals(every));
             }
             #[cfg(unix)]
             let stops = self.save_when_stopped(scope);
@@ -119,7 +120,7 @@ impl Saver {
                 self.save_and_end(signal);
             }
         };
-        thread::Builder::new().spawn_scoped(scope, wait).ok().map(|_| handle)
+        start(scope, wait).map(|_| handle)
     }
 
     /// Saves what was printed, and ends the process. If nobody reads the output, the keys that wait to be

@@ -1,7 +1,7 @@
 //! Building compact filters from all their keys.
 
 use super::collect::{Collected, Room};
-use super::construct::{Constructed, WORTH_A_THREAD, construct, on_threads};
+use super::construct::{Constructed, WORTH_A_THREAD, construct};
 use super::error::BuildError;
 use super::scatter::Lane;
 use super::shape::Columns;
@@ -14,6 +14,7 @@ use crate::keys::{Hashes, Keys};
 use crate::memory;
 use crate::native::dialect::Head;
 use crate::native::hashing::{Hasher, Hashing};
+use crate::threads::try_on_threads;
 use core::ops::Range;
 use std::sync::Mutex;
 use std::vec::Vec;
@@ -168,7 +169,7 @@ impl CompactBuilder {
             memory::require(lanes[..threads].iter().map(|lane| lane.growth(part as u64)).sum())?;
         }
         let lanes: Vec<Mutex<&mut Lane>> = lanes.iter_mut().map(Mutex::new).collect();
-        on_threads(threads, |i| {
+        try_on_threads(threads, |i| {
             let start = (all.start + i * part).min(all.end);
             let range = start..(start + part).min(all.end);
             let mut lane = lanes[i].lock().unwrap_or_else(|e| e.into_inner());

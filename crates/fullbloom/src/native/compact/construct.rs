@@ -11,8 +11,8 @@ use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::{Body, Cpu, Task};
 use crate::probe::systems::{Place, hash_of, t_of};
+use crate::threads::try_on_threads;
 use std::sync::Mutex;
-use std::thread;
 use std::vec::Vec;
 
 /// Lines that a thread solves at a time.
@@ -26,27 +26,6 @@ pub(super) struct Constructed {
     pub(super) shape: Shape,
     pub(super) array: Owned,
     pub(super) keys: u64,
-}
-
-/// Runs `work` on this many threads, each with its own number; the first error wins.
-pub(super) fn on_threads<T: Send>(
-    threads: usize,
-    work: impl Fn(usize) -> Result<T, SizeError> + Sync,
-) -> Result<Vec<T>, SizeError> {
-    if threads <= 1 {
-        return work(0).map(|one| vec![one]);
-    }
-    thread::scope(|scope| {
-        let work = &work;
-        let start = |i| thread::Builder::new().spawn_scoped(scope, move || work(i));
-        let running: Vec<_> = (1..threads).map(start).collect();
-        let mut results = vec![work(0)];
-        results.extend(running.into_iter().zip(1..).map(|(started, i)| match started {
-            Ok(thread) => thread.join().expect("a thread of the builder panicked"),
-            Err(_) => work(i), // the system has no thread left
-        }));
-        results.into_iter().collect()
-    })
 }
 
 /// Sorts one bucket, as a task for a kernel.
@@ -67,7 +46,7 @@ fn sorted(lanes: Vec<Lane>, threads: usize) -> Result<Sorted, SizeError> {
     let keys: u64 = lanes.iter().map(Lane::len).sum();
     let bits = lanes.iter().map(Lane::bits).max().unwrap_or(0).max(bits_for(keys));
     let lanes: Vec<Mutex<Option<Lane>>> = lanes.into_iter().map(|lane| Mutex::new(Some(lane))).collect();
-    let refined = on_threads(lanes.len(), |i| match take(&lanes[i]) {
+    let refined = try_on_threads(lanes.len(), |i| match take(&lanes[i]) {
         Some(lane) => lane.refined(bits)?.take(),
         None => Ok(Vec::new()),
     })?;
@@ -78,7 +57,7 @@ fn sorted(lanes: Vec<Lane>, threads: usize) -> Result<Sorted, SizeError> {
     }
     let work = Mutex::new(parts.into_iter().enumerate());
     let threads = threads.min((keys / WORTH_A_THREAD) as usize + 1);
-    let results = on_threads(threads, |_| {
+    let results = try_on_threads(threads, |_| {
         let (mut sorter, mut sorted) = (Sorter::default(), Vec::new());
         loop {
             let next = work.lock().unwrap_or_else(|e| e.into_inner()).next();
@@ -262,7 +241,7 @@ fn solve<const W: usize, const H: usize, const N: usize, const S: usize>(
         let threads = parts.threads.min((keys.len() / WORTH_A_THREAD) as usize + 1);
         let lanes: Vec<Mutex<&mut Lane>> = next.lanes(threads).iter_mut().map(Mutex::new).collect();
         let shared = Mutex::new(&mut units);
-        on_threads(threads, |i| {
+        try_on_threads(threads, |i| {
             let mut solver = Solver::<W, H, N, S>::new();
             let mut next = lanes[i].lock().unwrap_or_else(|e| e.into_inner());
             loop {
