@@ -144,7 +144,7 @@ def up(n, to):
 
 
 FILTER, BITS, LABEL, SUMS, SECRET = range(1, 6)
-EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC = range(11, 15)
+EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC, KEY_FIELD = range(11, 16)
 
 
 def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0, key_type=0):
@@ -161,7 +161,7 @@ def assemble(records, array, label=b"", secret=b"", further=(), further_data=())
         small.append((LABEL, 0, label))
     if secret:
         small.append((SECRET, 0, secret))
-    small += [(kind, 1, content) for kind, content in further]
+    small += [(kind, 0 if kind == KEY_FIELD else 1, content) for kind, content in further]
     table_len = 32 * (len(small) + 1 + len(further_data))
     at, table, body = 64 + table_len, b"", b""
     for kind, flags, content in small:
@@ -178,11 +178,12 @@ def assemble(records, array, label=b"", secret=b"", further=(), further_data=())
     return b"\x89FBLOOM\n" + struct.pack("<I", crc32c(rest)) + rest + data
 
 
-def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0, key_type=0):
+def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0, key_type=0, key_field=b""):
     array = bytearray(blocks * layout[1] * 64)
     count = sum(set_bits(array, positions(hasher(key), *layout, blocks)) for key in keys)
     records = record(layout, blocks, seed_field, hash_kind, expected, count, estimated, key_type)
-    further = [(EXCEPTIONS, exceptions[0])] if exceptions else []
+    further = [(KEY_FIELD, key_field)] if key_field else []
+    further += [(EXCEPTIONS, exceptions[0])] if exceptions else []
     further_data = [(EXCEPTION_DATA, exceptions[1])] if exceptions else []
     return assemble(records, array, label, secret, further, further_data)
 
@@ -466,6 +467,10 @@ def main():
 
     # Keys that were trimmed and converted to lower case.
     write("formed-keys.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100, estimated=2 | 4))
+
+    # Keys that were the third field of lines in CSV.
+    field = struct.pack("<I2B2x", 3, ord(","), 1)
+    write("field-keys.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100, label=b"third", key_field=field))
 
     # A crowded filter, so that there are false positives, and both forms of exceptions.
     array, layout, blocks = bytearray(64), (1, 1, 3), 1

@@ -6,10 +6,11 @@ use crate::commands::{
 };
 use crate::error::Failure;
 use crate::input::{KeyFormat, KeyPart, Keys};
+use crate::output;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fullbloom::dialect::Name;
-use fullbloom::typed::KeyForm;
+use fullbloom::typed::{KeyField, KeyForm};
 use fullbloom_ops::{KeySpec, Place, Problem};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ pub struct KeyArgs {
     binary: bool,
 
     #[command(flatten)]
-    part: PartArgs,
+    pub part: PartArgs,
 }
 
 /// Keys on the command line.
@@ -146,8 +147,9 @@ pub struct PartArgs {
     #[arg(short = 'd', long, value_name = "C", help_heading = KEYS, value_parser = delimiter, requires = "field")]
     delimiter: Option<u8>,
 
-    /// The key is this field of the line, from 1
-    #[arg(short = 'f', long, value_name = "N", help_heading = KEYS, value_parser = clap::value_parser!(u32).range(1..))]
+    /// The key is this field of the line, from 1; 0 is the whole line. A native filter records the field, and
+    /// commands that read lines for it then need -f
+    #[arg(short = 'f', long, value_name = "N", help_heading = KEYS)]
     field: Option<u32>,
 
     /// Fields may be in quotes, "like ""this"""
@@ -172,24 +174,73 @@ pub struct PartArgs {
 }
 
 impl PartArgs {
-    fn part(&self) -> KeyPart {
-        let usual = if self.csv { b',' } else { b'\t' };
-        KeyPart {
-            field: self.field.map(|number| (self.delimiter.unwrap_or(usual), number as usize)),
-            csv: self.csv,
-            skip_comments: self.skip_comments,
-            crlf: self.crlf,
+    /// The part of a line that is the key.
+    pub fn part(&self) -> KeyPart {
+        KeyPart { field: self.key_field(), skip_comments: self.skip_comments, crlf: self.crlf }
+    }
+
+    /// The field of each line that is the key; `None` for the whole line.
+    fn key_field(&self) -> Option<KeyField> {
+        let delimiter = self.delimiter.unwrap_or(usual_delimiter(self.csv));
+        KeyField::new(self.field?, delimiter, self.csv)
+    }
+
+    /// Refuses lines if the keys of the filter were a field of lines, and no option says which part of these
+    /// lines is the key: whole lines would be reported absent, although their keys may be in the filter.
+    /// Warns of quotes that are left out here and were part of the keys there.
+    pub fn require_field(&self, filter: &Path, recorded: Option<KeyField>) -> Result<(), Failure> {
+        let Some(recorded) = recorded else { return Ok(()) };
+        let csv = if recorded.is_quoted() { " --csv" } else { "" };
+        match (self.field, self.key_field()) {
+            (None, _) => {}
+            // Quotes that are kept by mistake are warned of when lines have them.
+            (Some(_), Some(given)) if given.is_quoted() && !recorded.is_quoted() => {
+                let filter = filter.display();
+                output::warning(&format!(
+                    "{filter}: built from {recorded}; with --csv, quoted fields are other keys"
+                ));
+                return Ok(());
+            }
+            (Some(_), _) => return Ok(()),
+        }
+        let why = format!("built from {recorded}: say which part of these lines is the key");
+        let delimiter = match recorded.delimiter() {
+            usual if usual == usual_delimiter(recorded.is_quoted()) => String::new(),
+            b'\'' => " -d \"'\"".to_owned(),
+            printable @ b' '..=b'~' => format!(" -d '{}'", char::from(printable)),
+            other => format!(" -d $'\\x{other:02x}'"),
+        };
+        let hint =
+            format!("-f {}{delimiter}{csv} takes the same field, -f 0 the whole line", recorded.number());
+        Err(Failure::new(filter.display(), why).hint(hint))
+    }
+
+    /// Warns if keys that are a field of lines go into a filter that does not record it: the lines themselves
+    /// are then reported absent.
+    pub fn warn_unrecorded(&self, filter: &Path, recorded: Option<KeyField>) {
+        if let (Some(given), None) = (self.key_field(), recorded) {
+            let filter = filter.display();
+            output::warning(&format!(
+                "{filter}: does not record that keys are {given}; lines without -f are not found"
+            ));
         }
     }
 
-    fn form(&self) -> KeyForm {
+    /// The form that keys are brought into.
+    pub fn form(&self) -> KeyForm {
         KeyForm { trim: self.trim, ignore_case: self.ignore_case }
     }
+}
+
+/// The separator of fields if none is given.
+fn usual_delimiter(csv: bool) -> u8 {
+    if csv { b',' } else { b'\t' }
 }
 
 /// One byte: a character of ASCII, or `\t`.
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
+        b"\n" => Err("a newline ends the line".to_owned()),
         [byte] => Ok(*byte),
         b"\\t" => Ok(b'\t'),
         _ => Err("a delimiter is one character of ASCII; \\t is a tab".to_owned()),
@@ -200,6 +251,22 @@ impl KeyArgs {
     /// The form that keys are brought into.
     pub fn form(&self) -> KeyForm {
         self.part.form()
+    }
+
+    /// The field of each line that is the key; `None` for the whole line.
+    pub fn key_field(&self) -> Option<KeyField> {
+        self.part.key_field()
+    }
+
+    /// Refuses lines of which nothing says which part is the key; see [`PartArgs::require_field`]. Keys of
+    /// `-e` are no lines.
+    pub fn require_field(
+        &self,
+        given: &GivenArgs,
+        filter: &Path,
+        recorded: Option<KeyField>,
+    ) -> Result<(), Failure> {
+        if given.given.is_empty() { self.part.require_field(filter, recorded) } else { Ok(()) }
     }
 
     /// The format of the keys.

@@ -11,6 +11,7 @@
 //! | [`forge`] | forged keys with a given hash |
 //! | [`alloc`] | an allocator that records the peak and can fail |
 //! | [`process`] | tests that need a separate process |
+//! | [`steps`] | walks over many points, of which `cargo test` takes a part |
 //!
 //! None of these modules uses the `fullbloom` crate: an oracle that shares code with what it judges judges
 //! nothing.
@@ -24,6 +25,7 @@ pub mod naive;
 pub mod process;
 pub mod rocksdb;
 pub mod stats;
+pub mod steps;
 pub mod vectors;
 
 pub use hex::{from_hex, to_hex};

@@ -51,7 +51,7 @@ use crate::filter::{Doubt, Weakness};
 use crate::kernel::pipeline::Answers;
 use crate::native::{self as kinds, Secret, StoredFilter};
 use crate::sizing::{Geometry, Request};
-use crate::typed::{KeyForm, KeyType, TypeError, Value};
+use crate::typed::{KeyField, KeyForm, KeyType, TypeError, Value};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -203,6 +203,12 @@ impl AnyFilter {
     /// bring keys into it: the caller must, and confirms it by [`ReadOptions::key_form_applied`].
     pub fn key_form(&self) -> KeyForm {
         self.inner.native().map_or(KeyForm::default(), native::Native::key_form)
+    }
+
+    /// The field of a line that its keys were taken from, if the encoded filter records it; only native
+    /// filters do. Keys are looked up as they are given: it matters to programs that are given lines.
+    pub fn key_field(&self) -> Option<KeyField> {
+        self.inner.native().and_then(native::Native::key_field)
     }
 
     /// Checks that keys of this type have the bytes of the recorded type. If they do not, the filter surely

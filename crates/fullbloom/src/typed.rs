@@ -31,8 +31,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod field;
 mod form;
 
+pub use field::KeyField;
 pub use form::KeyForm;
 
 use crate::dialect::Name;

@@ -186,7 +186,8 @@ impl Args {
             .target(target)
             .expected_keys(self.expected_keys)
             .key_type(self.types.key_type.key_type())
-            .key_form(self.keys.form());
+            .key_form(self.keys.form())
+            .key_field(self.keys.key_field());
         let options = self.native.apply(options)?;
         if !self.native.compact {
             return Ok(options);

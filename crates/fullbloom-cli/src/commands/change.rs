@@ -113,6 +113,9 @@ impl Common {
         })?;
         problems.iter().for_each(|problem| output::warning(&problem.to_string()));
         filter.require_form(self.keys.form())?;
+        let recorded = filter.facts().key_field;
+        self.keys.require_field(&self.given, &self.filter, recorded)?;
+        self.keys.part.warn_unrecorded(&self.filter, recorded);
         keys.apply_form(filter.key_form());
         Ok((keys, filter))
     }

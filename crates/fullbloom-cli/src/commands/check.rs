@@ -176,6 +176,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         output::warning(&problem.to_string());
     }
     let format = types.apply(args.keys.format(), file.dialect())?;
+    args.keys.require_field(&args.given, &args.filter, opened.filter.key_field())?;
     let form = opened.filter.key_form();
     if opened.native.is_some() && !form.has(args.keys.form()) {
         let (path, given) = (args.filter.display(), args.keys.form());

@@ -199,6 +199,7 @@ fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
         .mode(expiry.map_or(Mode::Set, Mode::Expiring))
         .hashing(hashing)
         .key_type(args.types.key_type.key_type())
-        .key_form(args.keys.form());
+        .key_form(args.keys.form())
+        .key_field(args.keys.key_field());
     Ok(Changing::new(options.empty().map_err(|e| Failure::building(Name::Native, e))?, file))
 }

@@ -1,6 +1,6 @@
 //! `fullbloom verify TABLE|FILTER|DIR…`: checks filters against their keys.
 
-use crate::args::{LookupTypeArgs, TypeArgs};
+use crate::args::{LookupTypeArgs, PartArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
 use crate::input::{KeyFormat, Keys};
@@ -40,6 +40,11 @@ Examples:
   fullbloom verify ids.sketch --keys ids.txt --key-type long
   fullbloom verify --json db/*.sst")]
 #[command(mut_arg("key_type", |key_type| key_type.requires("keys")))]
+#[command(mut_arg("field", |field| field.requires("keys")))]
+#[command(mut_arg("ignore_case", |ignore_case| ignore_case.requires("keys")))]
+#[command(mut_arg("trim", |trim| trim.requires("keys")))]
+#[command(mut_arg("skip_comments", |skip_comments| skip_comments.requires("keys")))]
+#[command(mut_arg("crlf", |crlf| crlf.requires("keys")))]
 pub struct Args {
     /// Tables, Filter.db of sstables, directories of them, and other filter files
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
@@ -72,6 +77,9 @@ pub struct Args {
     /// Lines of the key files are keys of any bytes; without it, files that are not text are refused
     #[arg(long, requires = "keys")]
     binary: bool,
+
+    #[command(flatten)]
+    part: PartArgs,
 
     #[command(flatten)]
     types: LookupTypeArgs,
@@ -190,12 +198,14 @@ fn with_keys(
 ) -> Result<Found<VerifiedFilter>, Refused> {
     let file = FilterFile::load(path, read)?;
     let end = if args.null { 0 } else { b'\n' };
-    let format = KeyFormat { end, hex: args.hex, binary: args.binary, ..KeyFormat::LINES };
+    let (part, form) = (args.part.part(), args.part.form());
+    let format = KeyFormat { end, hex: args.hex, binary: args.binary, typed: None, part, form };
     types.key_type.check_dialect(path, file.dialect())?;
     let mut keys = Keys::new(&args.keys, types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());
-    verify_keys(&file, args.absent, |form, each| {
-        keys.apply_form(form);
+    verify_keys(&file, args.absent, |filter, each| {
+        args.part.require_field(path, filter.key_field())?;
+        keys.apply_form(filter.key_form());
         let looked_up = keys.for_each_batch(&progress, |batch| {
             each(batch.keys);
             Ok(ControlFlow::Continue(()))

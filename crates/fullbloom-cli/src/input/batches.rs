@@ -240,7 +240,7 @@ mod tests {
 
     use crate::input::KeyPart;
     use fullbloom::dialect::Name;
-    use fullbloom::typed::KeyType;
+    use fullbloom::typed::{KeyField, KeyType};
     use fullbloom_ops::KeySpec;
 
     const LINES: KeyFormat = KeyFormat::LINES;
@@ -297,7 +297,8 @@ mod tests {
 
     #[test]
     fn skipped_lines_leave_gaps_and_count_as_lines() {
-        let part = KeyPart { skip_comments: true, field: Some((b' ', 2)), ..KeyPart::default() };
+        let field = KeyField::new(2, b' ', false);
+        let part = KeyPart { skip_comments: true, field, ..KeyPart::default() };
         let format = KeyFormat { part, ..LINES };
         let text = "# a comment\n".to_owned() + &"x key\n\n".repeat(BATCH) + "x last\n# end\nshort\n";
         let (mut keys, mut gaps) = (Vec::new(), Vec::new());

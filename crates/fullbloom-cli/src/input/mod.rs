@@ -68,7 +68,7 @@ impl KeyFormat {
 }
 
 /// The whole record is the key.
-const WHOLE: KeyPart = KeyPart { field: None, csv: false, skip_comments: false, crlf: false };
+const WHOLE: KeyPart = KeyPart { field: None, skip_comments: false, crlf: false };
 
 /// Keys stay as they are.
 const AS_GIVEN: KeyForm = KeyForm { trim: false, ignore_case: false };

@@ -1,14 +1,13 @@
 //! The part of a line that is the key.
 
+use fullbloom::typed::KeyField;
 use std::borrow::Cow;
 
 /// Which part of a record is its key. The whole record, unless something else is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyPart {
-    /// The key is this field, from 1, between delimiters.
-    pub field: Option<(u8, usize)>,
-    /// Fields may be in quotes, as in RFC 4180.
-    pub csv: bool,
+    /// The key is this field.
+    pub field: Option<KeyField>,
     /// Empty records and those that begin with `#` are no keys.
     pub skip_comments: bool,
     /// A carriage return at the end is not part of the key.
@@ -29,30 +28,33 @@ impl KeyPart {
     /// The key in a record, or what is wrong with it.
     pub fn of<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>, String> {
         let line = if self.crlf { record.strip_suffix(b"\r").unwrap_or(record) } else { record };
-        let Some((delimiter, number)) = self.field else { return Ok(Cow::Borrowed(line)) };
+        let Some(field) = self.field else { return Ok(Cow::Borrowed(line)) };
+        let (number, delimiter) = (field.number(), field.delimiter());
         let missing = |count: usize| {
             let fields = if count == 1 { "field" } else { "fields" };
             format!("it has {count} {fields}, and the key is field {number}")
         };
-        if self.csv {
+        if field.is_quoted() {
             return quoted_field(line, delimiter, number)?.map_err(missing);
         }
         let mut fields = line.split(|byte| *byte == delimiter);
-        let field = fields.nth(number.saturating_sub(1));
+        let field = fields.nth(number as usize - 1);
         let count = || line.split(|byte| *byte == delimiter).count();
         field.map(Cow::Borrowed).ok_or_else(|| missing(count()))
     }
 
-    /// Whether the key of a record is in quotes that are taken for part of it.
+    /// Whether quotes of a record are taken for part of its fields, up to the key.
     pub fn keeps_quotes(&self, record: &[u8]) -> bool {
-        let is_quoted = |key: Cow<'_, [u8]>| matches!(*key, [b'"', .., b'"']);
-        self.field.is_some() && !self.csv && self.of(record).is_ok_and(is_quoted)
+        self.field.filter(|field| !field.is_quoted()).is_some_and(|field| {
+            let fields = record.split(|byte| *byte == field.delimiter());
+            fields.take(field.number() as usize).any(|field| field.starts_with(b"\""))
+        })
     }
 }
 
 /// The field with this number, from 1, of a line whose fields may be in quotes; within them, two quotes stand
 /// for one. The inner error is the number of fields.
-fn quoted_field(line: &[u8], delimiter: u8, number: usize) -> Result<Result<Cow<'_, [u8]>, usize>, String> {
+fn quoted_field(line: &[u8], delimiter: u8, number: u32) -> Result<Result<Cow<'_, [u8]>, usize>, String> {
     let mut rest = line;
     for at in 1.. {
         let (field, after) = match rest {
@@ -63,7 +65,7 @@ fn quoted_field(line: &[u8], delimiter: u8, number: usize) -> Result<Result<Cow<
             }
         };
         match after {
-            _ if at == number => return Ok(Ok(field)),
+            _ if at == number as usize => return Ok(Ok(field)),
             [] => return Ok(Err(at)),
             [next, more @ ..] if *next == delimiter => rest = more,
             _ => return Err(format!("after the quotes of field {at} comes no delimiter")),
@@ -101,18 +103,19 @@ mod tests {
 
     #[test]
     fn the_key_is_the_field_without_a_carriage_return() {
-        let part = KeyPart { field: Some((b',', 2)), crlf: true, ..KeyPart::default() };
+        let part = KeyPart { field: KeyField::new(2, b',', false), crlf: true, ..KeyPart::default() };
         assert_eq!(*part.of(b"1,Example.ORG,x\r").unwrap(), *b"Example.ORG");
         assert_eq!(*part.of(b"1,").unwrap(), *b"");
         assert_eq!(part.of(b"only").unwrap_err(), "it has 1 field, and the key is field 2");
-        assert!(
-            part.keeps_quotes(b"1,\"a\",x") && !part.keeps_quotes(b"1,\",x") && !part.keeps_quotes(b"1,a")
-        );
+        for line in [&b"1,\"a\",x"[..], b"1,\"a, b\",x", b"\"x,y\",a"] {
+            assert!(part.keeps_quotes(line), "{line:?}");
+        }
+        assert!(!part.keeps_quotes(b"1,a") && !part.keeps_quotes(b"1,a,\"b\""));
     }
 
     #[test]
     fn quoted_fields_lose_their_quotes_and_keep_their_delimiters() {
-        let part = |number| KeyPart { field: Some((b',', number)), csv: true, ..KeyPart::default() };
+        let part = |number| KeyPart { field: KeyField::new(number, b',', true), ..KeyPart::default() };
         let line = b"a,\"b,\"\"c\"\"\",,\"\",\"\"\"\",e";
         for (number, field) in [(1, "a"), (2, "b,\"c\""), (3, ""), (4, ""), (5, "\""), (6, "e")] {
             assert_eq!(*part(number).of(line).unwrap(), *field.as_bytes(), "{number}");

@@ -76,6 +76,9 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
     if !form.is_plain() {
         lines.line("key form", format!("{form}; lookups do the same"));
     }
+    if let Some(field) = &record.key_field {
+        lines.line("key field", format!("{}; lookups of lines need -f", field.text));
+    }
     if let Some(ExceptionRecord { levels, listed, bytes }) = record.exceptions {
         let hashes = format!("{listed} {}", if listed == 1 { "hash" } else { "hashes" });
         let how = match levels {

@@ -2,7 +2,7 @@
 
 use crate::text;
 use fullbloom::native::{Expiry, Facts, Generation, HashFacts, Keep, KindFacts, Mode};
-use fullbloom::typed::KeyType;
+use fullbloom::typed::{KeyField, KeyType};
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -42,6 +42,8 @@ pub struct NativeRecord {
     pub ignore_case: bool,
     /// Keys are taken without white space around them, at insertion and lookup.
     pub trim: bool,
+    /// The field of a line that its keys were taken from; null if it is not recorded.
+    pub key_field: Option<KeyFieldRecord>,
     /// The label in the file.
     pub label: String,
     /// The kind.
@@ -58,6 +60,27 @@ pub struct ExceptionRecord {
     pub listed: u64,
     /// Bytes they take.
     pub bytes: u64,
+}
+
+/// The field of a line that the keys of a filter were taken from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeyFieldRecord {
+    /// The number of the field, from 1.
+    pub number: u32,
+    /// The character between fields.
+    pub delimiter: char,
+    /// Fields may be in quotes, as in RFC 4180.
+    pub quoted: bool,
+    /// The same in words.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl From<KeyField> for KeyFieldRecord {
+    fn from(field: KeyField) -> Self {
+        let (number, delimiter) = (field.number(), field.delimiter().into());
+        KeyFieldRecord { number, delimiter, quoted: field.is_quoted(), text: field.to_string() }
+    }
 }
 
 /// The kind of a native filter, and what only that kind has.
@@ -152,6 +175,7 @@ impl NativeRecord {
             key_type: facts.key_type.map(KeyType::as_str),
             ignore_case: facts.key_form.ignore_case,
             trim: facts.key_form.trim,
+            key_field: facts.key_field.map(KeyFieldRecord::from),
             label: facts.label.clone(),
             kind,
         }

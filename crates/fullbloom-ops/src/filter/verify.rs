@@ -7,8 +7,9 @@ use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::{serialise, text};
 use fullbloom::SizeError;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::typed::{KeyForm, KeyType, Value};
+use fullbloom::typed::{KeyType, Value};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -92,12 +93,12 @@ fn damaged(file: &FilterFile, problem: Problem) -> Result<Found<VerifiedFilter>,
 
 /// Looks up every key, and `absent` made-up keys, and compares the filter with one made from the keys.
 ///
-/// `keys` brings keys into the given form, calls back with batches of them, and may fail with the caller's
-/// own kind of error.
+/// `keys` brings keys into the form that the filter records, calls back with batches of them, and may fail
+/// with the caller's own kind of error.
 pub fn verify_keys<E: From<Problem>>(
     file: &FilterFile,
     absent: u64,
-    keys: impl FnOnce(KeyForm, &mut dyn FnMut(&[&[u8]])) -> Result<(), E>,
+    keys: impl FnOnce(&AnyFilter, &mut dyn FnMut(&[&[u8]])) -> Result<(), E>,
 ) -> Result<Found<VerifiedFilter>, E> {
     let opened = match file.open() {
         Ok(opened) => opened,
@@ -107,7 +108,7 @@ pub fn verify_keys<E: From<Problem>>(
         return Err(Problem::locked(file.path()).into());
     }
     let mut lookups = Lookups::new(file, &opened, absent);
-    keys(opened.filter.key_form(), &mut |batch| lookups.batch(batch))?;
+    keys(&opened.filter, &mut |batch| lookups.batch(batch))?;
     let asked = lookups.finish().map_err(|e| Problem::at(file.path(), Code::Unreadable, e))?;
     Ok(found(file, &opened, Some(&asked)))
 }

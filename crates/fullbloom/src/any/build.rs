@@ -22,7 +22,7 @@ use crate::filter::{Dialect, Filter, Size};
 use crate::keys::Hashes;
 use crate::native::{CompactFilter, DynamicFilter, Hashing, Kind, NativeFilter, StoredFilter};
 use crate::sizing::{Geometry, Request, Target};
-use crate::typed::{KeyForm, KeyType};
+use crate::typed::{KeyField, KeyForm, KeyType};
 use alloc::boxed::Box;
 #[cfg(feature = "std")]
 use alloc::string::String;
@@ -88,6 +88,7 @@ pub struct Builder {
     hashing: Option<Hashing>,
     key_type: Option<KeyType>,
     key_form: KeyForm,
+    key_field: Option<KeyField>,
     noted: Noted,
     inserted: u64,
     /// The number of keys that the filter is sized for, if more of them raise its rate.
@@ -163,6 +164,7 @@ impl Builder {
             hashing: is_native.then(|| options.hashing.clone()),
             key_type: None,
             key_form: options.key_form,
+            key_field: options.key_field,
             noted: Noted::Nothing,
             inserted: 0,
             sized_for: options.expected_keys.filter(|_| raises_rate),
@@ -311,7 +313,7 @@ impl Builder {
             native.set_key_type(Some(key_type)).unwrap_or(()); // it owns its memory
         }
         if let Some(native) = filter.inner.native_mut() {
-            native.set_key_form(self.key_form);
+            native.set_key_origin(self.key_form, self.key_field);
         }
         Ok(match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),

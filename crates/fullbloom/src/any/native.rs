@@ -9,7 +9,7 @@ use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
 use crate::native::{Chunks, Facts, Hashing, Kind, RemoveError, Secret, StoredFilter};
 use crate::sizing::Geometry;
-use crate::typed::{KeyForm, KeyType, TypeError, Value};
+use crate::typed::{KeyField, KeyForm, KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -79,10 +79,15 @@ impl Native {
         stored!(self, stored => stored.key_form())
     }
 
-    /// Records the form of its keys, if it owns its memory.
-    pub(super) fn set_key_form(&mut self, form: KeyForm) {
+    pub(super) fn key_field(&self) -> Option<KeyField> {
+        stored!(self, stored => stored.key_field())
+    }
+
+    /// Records the form of its keys and the field they were taken from, if it owns its memory.
+    pub(super) fn set_key_origin(&mut self, form: KeyForm, field: Option<KeyField>) {
         if let Native::Owned(stored) = self {
             stored.set_key_form(form);
+            stored.set_key_field(field);
         }
     }
 

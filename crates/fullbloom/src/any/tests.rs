@@ -418,6 +418,41 @@ fn a_builder_says_when_there_are_more_keys_than_the_filter_is_sized_for() {
     assert_eq!(sized_by_keys.exceeded(), None);
 }
 
+#[test]
+fn every_kind_records_the_field_of_its_keys_and_a_merge_keeps_it() {
+    use crate::typed::KeyField;
+    let field = |number| KeyField::new(number, b';', false);
+    let build = |kind, field| {
+        let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(100).label("x");
+        let mut builder = options.key_field(field).begin().unwrap();
+        builder.insert(b"alice");
+        builder.finish().unwrap()
+    };
+    for kind in [Kind::Fast, Kind::Compact, Kind::Dynamic] {
+        let built = build(kind, field(7));
+        let bytes = built.encode();
+        assert_eq!(built.encoded_len(), bytes.len() as u64, "{kind}");
+        let read = AnyFilter::decode(&bytes, &ReadOptions::new()).unwrap();
+        assert_eq!((read.key_field(), read.encode() == bytes), (field(7), true), "{kind}");
+        for other in [field(7), field(8), None].into_iter().filter(|_| kind != Kind::Compact) {
+            let (mut ours, mut theirs) = (build(kind, field(7)), build(kind, other));
+            theirs.merge(&ours).unwrap();
+            ours.merge(&build(kind, other)).unwrap();
+            assert_eq!((ours.key_field(), theirs.key_field()), (field(7), other.or(field(7))), "{kind}");
+        }
+        // The section's content, found by its bytes: field 0 is refused.
+        let content = [7, 0, 0, 0, b';', 0, 0, 0];
+        let at = bytes.windows(8).position(|bytes| bytes == content).unwrap();
+        let mut bad = bytes.clone();
+        bad[at] = 0;
+        let front = u32::from_le_bytes(bad[16..20].try_into().unwrap()) as usize;
+        let sum = crate::checksum::crc32c(&bad[12..front]);
+        bad[8..12].copy_from_slice(&sum.to_le_bytes());
+        let refused = AnyFilter::decode(&bad, &ReadOptions::new()).unwrap_err();
+        assert!(matches!(refused, DecodeError::Value { field: "key field", .. }), "{refused}");
+    }
+}
+
 /// Such a filter would answer "no" for its own keys, as the user writes them.
 #[test]
 fn a_filter_of_keys_in_a_form_is_refused_unless_the_caller_applies_it() {

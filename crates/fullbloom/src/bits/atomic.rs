@@ -119,7 +119,7 @@ pub(crate) fn contains<W: Word>(words: &[W], bits: impl IntoIterator<Item = (usi
 }
 
 /// Model checking: every interleaving of a few insertions.
-#[cfg(all(test, target_pointer_width = "64"))] // loom has 64-bit atomics only on 64-bit targets
+#[cfg(all(test, loom))]
 mod model {
     use super::tests::key;
     use super::*;

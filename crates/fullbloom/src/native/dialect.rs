@@ -19,7 +19,7 @@ use crate::keys::Keys;
 use crate::probe::lines;
 use crate::sealed::Sealed;
 use crate::sizing::{self as rates, Geometry, Request, estimated_keys};
-use crate::typed::{KeyForm, KeyType};
+use crate::typed::{KeyField, KeyForm, KeyType};
 use crate::wire::{Output, Stop};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -52,6 +52,8 @@ pub(super) struct Head {
     pub(super) key_type: Option<KeyType>,
     /// The form that its keys were brought into.
     pub(super) key_form: KeyForm,
+    /// The field of a line that its keys were taken from, if that is known.
+    pub(super) key_field: Option<KeyField>,
     /// The leading bits of the hash that are used: 64, or fewer in a filter of fingerprints.
     pub(super) hash_bits: u32,
     pub(super) label: String,
@@ -68,6 +70,7 @@ impl Head {
             store_secret: false,
             key_type: None,
             key_form: KeyForm::default(),
+            key_field: None,
             hash_bits: 64,
             label: String::new(),
         }
@@ -99,6 +102,12 @@ impl Head {
             (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
             (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
         }
+    }
+
+    /// Keeps the field that the keys of one of them were taken from: of lines, it must then be said which part
+    /// is the key.
+    pub(super) fn merge_key_field(&mut self, other: &Head) {
+        self.key_field = self.key_field.or(other.key_field);
     }
 
     /// Whether there are more keys than expected; of an estimate, more than three standard deviations more.
@@ -321,6 +330,7 @@ impl Insert for Native {
             (ours, _) if their_keys == 0 => ours,
             (ours, theirs) => key_type::common(ours, theirs),
         };
+        self.head.merge_key_field(&other.head);
         if ones == our_ones {
             return Ok(());
         }

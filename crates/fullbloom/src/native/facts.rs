@@ -2,7 +2,7 @@
 
 use super::{ExceptionFacts, Generation, Hashing, Mode, StoredFilter};
 use crate::sizing::Layout;
-use crate::typed::{KeyForm, KeyType};
+use crate::typed::{KeyField, KeyForm, KeyType};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -30,6 +30,8 @@ pub struct Facts {
     pub key_type: Option<KeyType>,
     /// The form that its keys were brought into, and that keys must have that are looked up.
     pub key_form: KeyForm,
+    /// The field of a line that its keys were taken from, if it is recorded.
+    pub key_field: Option<KeyField>,
     /// The label set by the owner.
     pub label: String,
     /// Facts specific to its kind.
@@ -116,6 +118,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             },
             key_type: head.key_type,
             key_form: head.key_form,
+            key_field: head.key_field,
             label: head.label.clone(),
             kind: self.kind_facts(),
         }

@@ -4,8 +4,9 @@
 //! therefore records what its keys are, if the writer knows it. `bytes` and `string` are the same keys in a
 //! native filter, and so are `int` and `long` ([`typed`](crate::typed)).
 
+use super::dialect::Head;
 use super::{DynamicFilter, NativeFilter, StoredFilter};
-use crate::typed::{KeyForm, KeyType, TypeError};
+use crate::typed::{KeyField, KeyForm, KeyType, TypeError};
 
 /// The number of a type in the file; 0 if it is not recorded. Types that native filters do not have are not
 /// recorded.
@@ -87,6 +88,11 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
         self.head().key_form
     }
 
+    /// The recorded field of a line that its keys were taken from.
+    pub fn key_field(&self) -> Option<KeyField> {
+        self.head().key_field
+    }
+
     /// Checks that keys of this type can be in the filter: that their bytes are those of the recorded type.
     pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
         require(self.key_type(), given)
@@ -94,14 +100,22 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 }
 
 impl<S> StoredFilter<S> {
-    /// Records the form that its keys were brought into.
-    pub fn set_key_form(&mut self, form: KeyForm) {
-        let head = match self {
+    fn head_mut(&mut self) -> &mut Head {
+        match self {
             StoredFilter::Fast(filter) => &mut filter.dialect.head,
             StoredFilter::Dynamic(filter) => &mut filter.head,
             StoredFilter::Compact(filter) => &mut filter.dialect.head,
-        };
-        head.key_form = form;
+        }
+    }
+
+    /// Records the form that its keys were brought into.
+    pub fn set_key_form(&mut self, form: KeyForm) {
+        self.head_mut().key_form = form;
+    }
+
+    /// Records the field of a line that its keys were taken from.
+    pub fn set_key_field(&mut self, field: Option<KeyField>) {
+        self.head_mut().key_field = field;
     }
 
     /// Records the type of its keys in its file. Types that native filters do not have are not recorded.

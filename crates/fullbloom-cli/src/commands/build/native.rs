@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Native filters")]
 pub struct NativeArgs {
-    /// Files of known-good keys, which are answered "no"; a key in both lists is an error
+    /// Allowlist: keys that must never match, in the same format as KEYS. A key in both lists is an error
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
 

@@ -30,6 +30,9 @@ pub fn load(args: &Args, path: &Path, claim: Claim, expiry: Option<Expiry>) -> R
     problems.iter().for_each(|problem| output::warning(&problem.to_string()));
     seen.remembers_keys()?;
     seen.require_form(args.keys.form())?;
+    let recorded = seen.facts().key_field;
+    args.keys.part.require_field(path, recorded)?;
+    args.keys.part.warn_unrecorded(path, recorded);
     let wanted = Wanted {
         expiry,
         expected_keys: args.expected_keys,

@@ -8,7 +8,7 @@ use crate::native::{
     DynamicFilter, DynamicOptions, Hashing, Kind, Mode, NativeFilter, Prefer, Sizing, StoredFilter,
 };
 use crate::sizing::{Request, Target};
-use crate::typed::{KeyForm, KeyType};
+use crate::typed::{KeyField, KeyForm, KeyType};
 use alloc::string::String;
 
 /// The number of keys up to which a dynamic filter keeps its rate, unless set or expected.
@@ -48,6 +48,7 @@ pub struct BuildOptions {
     pub(super) label: String,
     pub(super) key_type: Option<KeyType>,
     pub(super) key_form: KeyForm,
+    pub(super) key_field: Option<KeyField>,
     pub(super) up_to: Option<u64>,
     pub(super) mode: Mode,
     first: Option<u64>,
@@ -76,6 +77,7 @@ impl BuildOptions {
             label: String::new(),
             key_type: None,
             key_form: KeyForm::default(),
+            key_field: None,
             up_to: None,
             mode: Mode::Set,
             first: None,
@@ -164,6 +166,12 @@ impl BuildOptions {
     /// The form that the caller brings all keys into. A native filter records it.
     pub fn key_form(mut self, form: KeyForm) -> BuildOptions {
         self.key_form = form;
+        self
+    }
+
+    /// The field of a line that the caller takes all keys from. A native filter records it.
+    pub fn key_field(mut self, field: Option<KeyField>) -> BuildOptions {
+        self.key_field = field;
         self
     }
 
@@ -302,6 +310,7 @@ impl BuildOptions {
             _ => return self.begin()?.finish(),
         };
         stored.set_key_form(self.key_form);
+        stored.set_key_field(self.key_field);
         let filter = AnyFilter::from(stored);
         Ok(match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),

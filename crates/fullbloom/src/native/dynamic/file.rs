@@ -26,7 +26,7 @@ use crate::native::format::{
     self, FILTER_LEN, HASH_FOLD64, HASH_SIPHASH13, LAYOUT_DYNAMIC, REQUIRED, Section, Table, chunk_len, kind,
 };
 use crate::native::{Hashing, key_type};
-use crate::typed::KeyForm;
+use crate::typed::{KeyField, KeyForm};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -112,6 +112,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let mut lengths = alloc::vec![FILTER_LEN, chunks * 4, self.dynamic_section(listed).len() as u64];
         lengths.extend((label > 0).then_some(label));
         lengths.extend(self.secret_in_file().map(|secret| secret.len() as u64));
+        lengths.extend(self.head.key_field.map(|field| field.to_bytes().len() as u64));
         let sections = lengths.len() + 1;
         format::front_len(lengths.into_iter(), sections, data_len) + data_len
     }
@@ -182,6 +183,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         if let Some(secret) = self.secret_in_file() {
             small.push((kind::SECRET, 0, secret));
         }
+        let field = self.head.key_field.map(KeyField::to_bytes);
+        small.extend(field.as_ref().map(|field| (kind::KEY_FIELD, 0, &field[..])));
         small.push((kind::DYNAMIC, REQUIRED, &dynamic));
         format::front(&small, &[(kind::BITS, data_len)], chunk_len)
     }

@@ -210,6 +210,7 @@ impl DynamicFilter {
             clock.set_by_age(&by_age);
         }
         self.head.key_type = key_type::common(self.head.key_type, other.head.key_type);
+        self.head.merge_key_field(&other.head);
         self.plan.bits = bits;
         // What the shorter fingerprints can keep.
         let most = ((1u64 << bits) as f64 * self.plan.fpr) as u64;

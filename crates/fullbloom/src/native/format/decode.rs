@@ -12,7 +12,7 @@ use crate::native::hashing::{Hashing, Secret};
 use crate::native::key_type;
 use crate::native::shape::Shape;
 use crate::sizing::Layout;
-use crate::typed::KeyForm;
+use crate::typed::{KeyField, KeyForm};
 use crate::wire::Cursor;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -91,7 +91,7 @@ impl Section {
 
 /// The known sections.
 #[derive(Debug, Default)]
-pub(in crate::native) struct Table([Option<Section>; kind::DYNAMIC as usize + 1]);
+pub(in crate::native) struct Table([Option<Section>; kind::KEY_FIELD as usize + 1]);
 
 impl Table {
     pub(in crate::native) fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
@@ -210,7 +210,8 @@ fn read_kind(table: &Table, bits: Section, bytes: &[u8]) -> Result<(DecodedKind,
     Ok((DecodedKind::Fast(head, shape), check))
 }
 
-/// The label, and the secret if it is in the file; otherwise the check value of the right secret.
+/// Reads the label, the field of the keys, and the secret if it is in the file. Returns the check value of the
+/// right secret if it is not.
 fn read_owner(
     head: &mut Head,
     check: Option<u64>,
@@ -219,6 +220,9 @@ fn read_owner(
 ) -> Result<Option<u64>, DecodeError> {
     if let Some(label) = table.optional(kind::LABEL) {
         head.label = read_label(label, bytes)?;
+    }
+    if let Some(section) = table.optional(kind::KEY_FIELD) {
+        head.key_field = Some(read_key_field(section, bytes)?);
     }
     read_secret(head, check, table.optional(kind::SECRET), bytes)
 }
@@ -358,6 +362,7 @@ fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u
         store_secret: false,
         key_type,
         key_form: KeyForm::from_flags(flags),
+        key_field: None,
         hash_bits,
         label: String::new(),
     };
@@ -374,6 +379,12 @@ fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
         allowed: "at most 65535 bytes of UTF-8",
     };
     label.map(str::to_owned).ok_or(refused)
+}
+
+fn read_key_field(section: Section, bytes: &[u8]) -> Result<KeyField, DecodeError> {
+    let (at, got) = (section.at, section.len.into());
+    let refused = DecodeError::Value { field: "key field", at, got, allowed: KeyField::ALLOWED };
+    KeyField::from_bytes(&bytes[section.range()]).ok_or(refused)
 }
 
 /// Puts the secret into the header if it is in the file; otherwise returns the check value of the right

@@ -7,6 +7,7 @@ use crate::native::exceptions::Exceptions;
 use crate::native::hashing::Hashing;
 use crate::native::shape::Shape;
 use crate::native::{Compact, key_type};
+use crate::typed::KeyField;
 use crate::wire::{Output, Stop};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -67,7 +68,8 @@ impl<'a> Encoder<'a> {
     /// Length of the file.
     pub(in crate::native) fn encoded_len(&self) -> u64 {
         let (record, described) = (self.filter_record(), self.exceptions.map(exceptions_section));
-        let small = self.small_sections(&record, described.as_deref());
+        let field = self.head.key_field.map(KeyField::to_bytes);
+        let small = self.small_sections(&record, field.as_ref().map(|f| &f[..]), described.as_deref());
         // The checksums are not computed for it.
         let lengths = small.iter().map(|(.., bytes)| bytes.len() as u64).chain([sums_len(self.data_len())]);
         front_len(lengths, small.len() + 1 + self.data_sections().len(), self.byte_len) + self.data_len()
@@ -87,6 +89,7 @@ impl<'a> Encoder<'a> {
     fn small_sections<'s>(
         &'s self,
         record: &'s [u8],
+        key_field: Option<&'s [u8]>,
         described: Option<&'s [u8]>,
     ) -> Vec<(u32, u32, &'s [u8])> {
         let mut sections = vec![(kind::FILTER, REQUIRED, record)];
@@ -96,6 +99,7 @@ impl<'a> Encoder<'a> {
         if let Some(secret) = self.stored_secret() {
             sections.push((kind::SECRET, 0, secret));
         }
+        sections.extend(key_field.map(|field| (kind::KEY_FIELD, 0, field)));
         sections.extend(described.map(|described| (kind::EXCEPTIONS, REQUIRED, described)));
         sections.extend(self.compact.as_deref().map(|compact| (kind::COMPACT, REQUIRED, compact)));
         sections
@@ -129,7 +133,8 @@ impl<'a> Encoder<'a> {
     /// Everything before the data; `sums` are the checksums of the data.
     pub(in crate::native) fn front(&self, sums: &[u8]) -> Vec<u8> {
         let (record, described) = (self.filter_record(), self.exceptions.map(exceptions_section));
-        let mut small = self.small_sections(&record, described.as_deref());
+        let field = self.head.key_field.map(KeyField::to_bytes);
+        let mut small = self.small_sections(&record, field.as_ref().map(|f| &f[..]), described.as_deref());
         small.insert(1, (kind::SUMS, REQUIRED, sums));
         front(&small, &self.data_sections(), chunk_len(self.data_len()))
     }

@@ -66,10 +66,11 @@ pub(super) mod kind {
     pub(in crate::native) const EXCEPTION_DATA: u32 = 12;
     pub(in crate::native) const COMPACT: u32 = 13;
     pub(in crate::native) const DYNAMIC: u32 = 14;
+    pub(in crate::native) const KEY_FIELD: u32 = 15;
 
     /// All of them. Only development versions used the numbers between them.
-    pub(super) const KNOWN: [u32; 9] =
-        [FILTER, BITS, LABEL, SUMS, SECRET, EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC];
+    pub(super) const KNOWN: [u32; 10] =
+        [FILTER, BITS, LABEL, SUMS, SECRET, EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC, KEY_FIELD];
 }
 
 /// Length of the filter section.

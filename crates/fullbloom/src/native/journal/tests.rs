@@ -5,6 +5,7 @@ use crate::filter::Check;
 use crate::keys::Hashes;
 use crate::native::{DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, Secret, StoredFilter};
 use core::time::Duration;
+use fullbloom_testkit::steps::Steps;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -175,7 +176,13 @@ fn every_prefix_of_acknowledged_frames_and_every_flipped_bit_is_an_error() {
         fs::write(&journal, &whole[..len]).unwrap();
         assert!(Journal::find(&path, base).is_err(), "{len}");
     }
+    let steps = Steps::every(8);
     for (at, bit) in (0..whole.len()).flat_map(|byte| [(byte, 1), (byte, 128)]) {
+        // The header and the head of every frame, and a part of the rest.
+        let in_frame = at.checked_sub(HEADER).map_or(0, |at| at % FRAME);
+        if in_frame >= 64 && !steps.takes(at as u64) {
+            continue;
+        }
         let mut bytes = whole.clone();
         bytes[at] ^= bit;
         fs::write(&journal, &bytes).unwrap();
