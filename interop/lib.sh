@@ -50,10 +50,28 @@ python_with() {
   "$work/venv/bin/pip" --quiet --disable-pip-version-check install "$@"
 }
 
-# Sets `fullbloom` to the command: the one that FULLBLOOM names, as that of dist/run, or one built in release mode.
+# `interop/run --quick`: what `cargo test` has built is used, and release builds are hardly optimised.
+if [ -n "${FULLBLOOM_QUICK:-}" ]; then
+  built=${CARGO_TARGET_DIR:-$root/target}/debug profile=(--workspace)
+  export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+else
+  built=${CARGO_TARGET_DIR:-$root/target}/release profile=(--release)
+fi
+
+# cases N: N random cases, or a fifth of them.
+cases() { echo $((${FULLBLOOM_QUICK:+1} + 0 ? $1 / 5 : $1)); }
+
+# Sets `fullbloom` to the command: the one that FULLBLOOM names, as that of dist/run, or one built here.
 command_built() {
-  fullbloom=${FULLBLOOM:-$root/target/release/fullbloom}
-  [ -n "${FULLBLOOM:-}" ] || cargo build --release --quiet --locked -p fullbloom-cli
+  fullbloom=${FULLBLOOM:-$built/fullbloom}
+  [ -n "${FULLBLOOM:-}" ] || cargo build --quiet --locked "${profile[@]}" --bin fullbloom
+}
+
+# example_built PACKAGE NAME: builds the example $built/examples/NAME.
+example_built() {
+  local of=(-p "$1")
+  [ -z "${FULLBLOOM_QUICK:-}" ] || of=()
+  cargo build --quiet --locked "${profile[@]}" "${of[@]}" --example "$2"
 }
 
 # Installs the Python package into the environment of `python_with`: the wheel that FULLBLOOM_WHEEL names, as that of

@@ -9,6 +9,7 @@ use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::filter::{fullbloom_filter_encode, fullbloom_filter_insert_batch};
 use fullbloom_c::status::Status;
 use fullbloom_testkit::process::alone;
+use fullbloom_testkit::steps::Steps;
 use std::ffi::c_void;
 use std::path::PathBuf;
 
@@ -48,10 +49,14 @@ fn limit(bytes: u64) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
-/// Calls `work` with more and more memory, until it succeeds four times. Returns how often it failed.
-fn walk(what: &str, mut work: impl FnMut() -> Status) -> u32 {
+/// The most steps of a walk, in half megabytes.
+const STEPS: u64 = 120;
+
+/// Calls `work` with more and more memory, until it succeeds four times, or once if not all steps are taken.
+/// Returns how often it failed.
+fn walk(what: &str, steps: Steps, mut work: impl FnMut() -> Status) -> u64 {
     let (mut failed, mut succeeded) = (0, 0);
-    for step in 0..120u64 {
+    for step in (0..STEPS).filter(|step| steps.takes(*step)) {
         // SAFETY: no arguments to get wrong. What was freed before is given back, so that it is missed.
         unsafe { libc::malloc_trim(0) };
         limit(space() + step * 512 * 1024);
@@ -62,7 +67,7 @@ fn walk(what: &str, mut work: impl FnMut() -> Status) -> u32 {
             Status::Memory => failed += 1,
             other => panic!("{what} with {step} half megabytes: {other:?}: {}", message()),
         }
-        if succeeded == 4 {
+        if succeeded == steps.least(4, 1) {
             println!("{what}: {failed} failures");
             return failed;
         }
@@ -81,6 +86,7 @@ fn child() {
     let (ours, theirs) = (Batch::new(0..KEYS), Batch::new(KEYS..2 * KEYS));
     let size = fullbloom_c::sizing::Sizing { fpr: 1e-9, ..sizing(KEYS) };
     let native = number(Name::Native);
+    let steps = Steps::every(6);
     let mut failed = 0;
     for (mode, deletable) in [("set", false), ("counting", true)] {
         let options = Dynamic { deletable: deletable.into(), ..SET };
@@ -90,8 +96,8 @@ fn child() {
             assert_eq!(keys.insert_into(&filter), Status::Ok);
             assert_eq!(filter.save(path), Status::Ok);
         }
-        failed += walk(&format!("{mode}: load"), || status(load(native, &path, (0, 0)).map(drop)));
-        failed += walk(&format!("{mode}: create, insert"), || match dynamic(&size, &options) {
+        failed += walk(&format!("{mode}: load"), steps, || status(load(native, &path, (0, 0)).map(drop)));
+        failed += walk(&format!("{mode}: create, insert"), steps, || match dynamic(&size, &options) {
             Ok(filter) => ours.insert_into(&filter),
             Err(status) => status,
         });
@@ -100,9 +106,9 @@ fn child() {
         let fresh = || load(native, &path, (0, 0)).unwrap();
         for what in ["merge", "insert", "remove", "clear", "save", "encode"] {
             let mut buffer = vec![0u8; 16 << 20];
-            let mut filters: Vec<Filter> = (0..60).map(|_| fresh()).collect();
+            let mut filters: Vec<Filter> = (0..STEPS / 2 / steps.distance()).map(|_| fresh()).collect();
             let place = directory.join("saved");
-            failed += walk(&format!("{mode}: {what}"), || {
+            failed += walk(&format!("{mode}: {what}"), steps, || {
                 let filter = filters.pop().unwrap();
                 match what {
                     "merge" => filter.merge(&second),
@@ -123,7 +129,7 @@ fn child() {
     }
     for dialect in Name::ALL {
         let bits = fullbloom_c::sizing::Sizing { bits_per_key: 10.0, ..sizing(KEYS) };
-        failed += walk(dialect.as_str(), || match create(*dialect, &bits) {
+        failed += walk(dialect.as_str(), steps, || match create(*dialect, &bits) {
             Ok(filter) => match ours.insert_into(&filter) {
                 Status::Ok => filter.finish(),
                 status => status,
@@ -131,7 +137,7 @@ fn child() {
             Err(status) => status,
         });
     }
-    assert!(failed > 60, "{failed}");
+    assert!(failed > steps.least(60, 6), "{failed}");
 }
 
 #[test]

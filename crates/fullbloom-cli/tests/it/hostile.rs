@@ -219,7 +219,7 @@ fn a_file_that_nobody_may_write_is_replaced_by_force_only() {
         &["unique", "--state", &filter],
         &["merge", &filter, &filter, "-o", &filter],
     ] {
-        run(args, b"new\n").fails_with("the file is read-only");
+        run(args, b"new\n").fails_with("read-only");
         assert_eq!(dir.read("f.bloom"), before, "{args:?}");
     }
     run(&["insert", "-q", "--force", &filter], b"new\n").exits(0);

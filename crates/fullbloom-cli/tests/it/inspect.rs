@@ -36,7 +36,7 @@ fn a_full_filter_has_no_estimate_and_its_json_is_null() {
     assert_eq!(report["places"][0]["fill"], 1.0);
     assert_eq!(report["places"][0]["expected_fpr"], 1.0);
     let text = run(&["inspect", "--dialect", "leveldb", &full], b"").exits(1);
-    assert!(text.text().contains("estimated keys  unknown: all bits are set"), "{text:?}");
+    assert!(text.text().contains("estimated keys  unknown"), "{text:?}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn one_bad_file_does_not_hide_the_others() {
     let missing = dir.arg("missing");
     let out = run(&["inspect", &first, &bad, &missing, &last], b"").exits(2);
     assert!(out.text().contains(&first) && out.text().contains(&last), "{out:?}");
-    assert!(out.text().contains("error           Filter.db is truncated"), "{out:?}");
+    assert!(out.text().contains("Filter.db is truncated"), "{out:?}");
     assert_eq!(out.err.matches("error: ").count(), 1, "{out:?}");
 
     let out = run(&["inspect", "--json", &first, &bad, &missing, &last], b"").exits(2);

@@ -81,7 +81,7 @@ fn a_journal_of_another_version_of_the_file_is_named() {
     let told = run(&["verify", "--json", &filter], b"").exits(0);
     assert_eq!(told.codes("f"), ["journal-unused"]);
     let told = run(&["check", &filter, "-e", "key20001"], b"").exits(0);
-    assert!(told.err.contains("belongs to another version of the file"), "{told:?}");
+    assert!(told.err.contains("another version"), "{told:?}");
 }
 
 #[test]

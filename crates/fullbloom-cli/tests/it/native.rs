@@ -86,10 +86,8 @@ fn known_good_keys_are_never_printed_and_keys_always_are() {
     assert_eq!(run(&["check", "-c", &filter, &good], b"").exits(1).text(), "0\n");
     let seen = run(&["inspect", &filter], b"").exits(0);
     assert!(seen.text().contains("\n  exceptions      "), "{seen:?}");
-    run(&["build", "-o", &filter, "--except", "-"], b"a\n")
-        .fails_with("--except: standard input cannot be both");
-    run(&["build", "--force", "-o", &good, "--except", &good], b"a\n")
-        .fails_with("is a file of known-good keys");
+    run(&["build", "-o", &filter, "--except", "-"], b"a\n").fails_with("--except: standard input");
+    run(&["build", "--force", "-o", &good, "--except", &good], b"a\n").fails_with("known-good");
     run(&["build", "-o", &filter, "--except", &dir.arg("missing")], b"a\n")
         .fails_with("missing: cannot read keys");
 }
@@ -110,8 +108,7 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
     let verify = ["verify", "--json", &filter, "--keys", &keys, "--secret", &secret];
     let verified = run(&verify, b"").exits(0).json();
     assert_eq!(verified["places"][0]["rebuilt_identical"], true, "{verified}");
-    let locked =
-        run(&["check", &filter], text.as_bytes()).fails_with("keyed, and its secret is not in the file");
+    let locked = run(&["check", &filter], text.as_bytes()).fails_with("its secret is not");
     assert!(locked.err.contains("hint: ") && locked.err.contains("--secret FILE"), "{locked:?}");
     let other = dir.file("other", "00112233445566778899aabbccddeeff\n");
     run(&["check", &filter, "--secret", &other], b"a\n").fails_with("not the filter's secret");
@@ -134,8 +131,7 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
 fn a_secret_is_stored_only_when_asked_and_kept_from_others() {
     let dir = Dir::new();
     let (filter, text) = (dir.arg("f"), lines(100));
-    let out =
-        run(&["build", "-o", &filter, "--keyed"], b"a\n").fails_with("--keyed: no path given for the secret");
+    let out = run(&["build", "-o", &filter, "--keyed"], b"a\n").fails_with("--keyed: no path");
     assert!(out.err.contains("--secret FILE") && out.err.contains("--store-secret"), "{out:?}");
     assert!(dir.names().is_empty());
     let built = run(&["build", "--json", "-o", &filter, "--store-secret"], text.as_bytes()).exits(0).json();
@@ -146,10 +142,10 @@ fn a_secret_is_stored_only_when_asked_and_kept_from_others() {
     run(&["build", "-o", &dir.arg("missing/f"), "--secret", &secret], b"a\n").fails_with("cannot save");
     run(&["build", "-o", &filter, "--hex", "--secret", &secret], b"x\n").fails_with("line 1");
     assert!(!dir.path("secret").exists(), "no filter, no secret");
-    run(&["build", "-o", &secret, "--secret", &secret], b"a\n").fails_with("is the file of the secret");
+    run(&["build", "-o", &secret, "--secret", &secret], b"a\n").fails_with("file of the secret");
     assert!(!dir.path("secret").exists());
     run(&["check", &filter, "--dialect", "leveldb", "--secret", &dir.file("s", "00".repeat(16))], b"")
-        .fails_with("a leveldb filter has no secret");
+        .fails_with("leveldb filter has no secret");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -173,7 +169,7 @@ fn seed_and_label_are_kept_and_other_dialects_refuse_what_only_native_has() {
     let text = run(&["inspect", &filter], b"").exits(0);
     assert!(text.text().contains("fold64, seed 17") && !text.text().contains('\x1b'), "{text:?}");
     let secret = dir.file("s", "00".repeat(16));
-    run(&["check", &filter, "--secret", &secret], b"").fails_with("the filter has no secret");
+    run(&["check", &filter, "--secret", &secret], b"").fails_with("filter has no secret");
     for option in
         [&["--keyed"][..], &["--seed", "1"], &["--label", "x"], &["--except", &secret], &["--store-secret"]]
     {
@@ -189,7 +185,7 @@ fn an_overfull_filter_says_so_when_it_is_built_and_when_it_is_looked_at() {
     let filter = dir.arg("f");
     let args = ["build", "-q", "-o", &filter, "--expected-keys", "1000"];
     let out = run(&args, lines(3000).as_bytes()).exits(0);
-    assert!(out.err.contains("more than the 1000 it was made for"), "{out:?}");
+    assert!(out.err.contains("more than the 1000"), "{out:?}");
     let seen = run(&["inspect", "--json", &filter], b"").exits(1).json();
     let seen = &seen["places"][0];
     assert_eq!(seen["overfull"], true);
@@ -247,7 +243,7 @@ fn plan_tells_the_layouts_it_chose_among() {
     let bytes = row["bytes"].as_u64().unwrap();
     assert!(bytes <= 2 << 20 && bytes > (2 << 20) * 999 / 1000, "{row}");
     let text = run(&["plan", "--expected-keys", "1M", "--fpr", "1e-6", "--prefer", "space"], b"").exits(0);
-    assert!(text.text().contains("\n* 4 lines of 512 bits for each key"), "{text:?}");
+    assert!(text.text().contains("4 lines of 512 bits"), "{text:?}");
 }
 
 #[test]
@@ -279,7 +275,7 @@ fn damage_within_a_packed_file_is_found_as_in_a_plain_one() {
         damaged[at] ^= 0x10;
         let packed = dir.file("damaged.bloom.gz", gzip(&damaged));
         for command in ["check", "inspect", "verify"] {
-            run(&[command, &packed], b"").fails_with("do not match their checksum");
+            run(&[command, &packed], b"").fails_with("checksum");
         }
     }
 }

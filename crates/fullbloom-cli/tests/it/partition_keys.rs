@@ -42,7 +42,7 @@ fn a_wrong_type_is_refused_by_every_lookup() {
     let filter = table(&dir, "with_sai");
     for asked in [&["check", &filter][..], &["verify", &filter, "--keys", "-"]] {
         let typed = [asked, &["--key-type", "int"]].concat();
-        run(&typed, b"7\n").fails_with("is bigint, not int").fails_with("hint: give the keys as bigint");
+        run(&typed, b"7\n").fails_with("is bigint, not int").fails_with("hint: ");
         // Text that is not a number is not in a table of numbers, but that is not what the caller meant.
         run(asked, b"seven\n").fails_with("not of type bigint");
     }
@@ -58,9 +58,7 @@ fn keys_that_are_not_text_need_a_type_where_none_is_recorded() {
     for asked in
         [&["check", &filter][..], &["verify", &filter, "--keys", "-"], &["which", "-e", "7", &filter]]
     {
-        run(asked, &keys)
-            .fails_with("the type of its partition keys is not known, and they are not text")
-            .fails_with("(--key-type T, --hex)");
+        run(asked, &keys).fails_with("is not known").fails_with("(--key-type T, --hex)");
     }
     assert_eq!(run(&["check", "-c", "--key-type", "bigint", &filter], &keys).exits(0).text(), "1000\n");
     assert_eq!(run(&["check", "-c", "--hex", &filter], &hex).exits(0).text(), "1000\n");
@@ -80,15 +78,13 @@ fn a_type_that_no_sstable_has_is_an_error_that_names_those_that_are_there() {
     for more in [&[][..], &["-l"], &["-v"], &["--json"]] {
         let uuid = "5a1c395e-0b1f-11ef-9a3f-0242ac120002";
         let asked = [&["which", "--key-type", "uuid", "-e", uuid, &all], more].concat();
-        run(&asked, b"")
-            .fails_with("no sstable has partition keys of type uuid; there are bigint, text")
-            .fails_with("--key-type T");
+        run(&asked, b"").fails_with("uuid; there are bigint, text").fails_with("--key-type T");
         run(&[&["which", "-e", "seven", &numbers], more].concat(), b"")
-            .fails_with("'seven': not of the type of any partition key; there are bigint");
+            .fails_with("'seven': not of the type");
     }
     // One table of the right type is enough, and the others say why their answer is no.
     let found = run(&["which", "--key-type", "bigint", "-e", "-77", &all], b"");
-    assert!(found.code < 2 && found.text().contains("(its partition keys are text)"), "{found:?}");
+    assert!(found.code < 2 && found.text().contains("keys are text)"), "{found:?}");
     run(&["which", "-e", "seven", &all], b"").exits(1);
     // Each key is judged by itself.
     run(&["which", "-e", "7", "-e", "seven", &numbers], b"").fails_with("'seven': not of the type");
@@ -107,11 +103,9 @@ fn without_statistics_and_index_the_type_is_needed_or_its_assumption_is_said() {
     let asked = |filter: &str| [["check", filter], ["which", filter]].map(|args| args.map(str::to_owned));
     for [command, filter] in asked(&filter) {
         let one = [command, filter, "-e".into(), "7".into()];
-        run(&one, b"")
-            .fails_with("neither Statistics.db nor the index can be read")
-            .fails_with("--key-type T");
+        run(&one, b"").fails_with("neither Statistics.db").fails_with("--key-type T");
     }
-    run(&["verify", &filter, "--keys", "-"], &keys).fails_with("neither Statistics.db nor the index");
+    run(&["verify", &filter, "--keys", "-"], &keys).fails_with("neither Statistics.db");
     let count = run(&["check", "-c", "--key-type", "int", &filter], &keys).exits(0);
     assert_eq!(count.text().trim(), keys.iter().filter(|byte| **byte == b'\n').count().to_string());
 
@@ -119,7 +113,7 @@ fn without_statistics_and_index_the_type_is_needed_or_its_assumption_is_said() {
     let alone = dir.arg(&format!("alone/{}", filter.rsplit('/').next().unwrap()));
     fs::copy(&filter, &alone).unwrap();
     let told = run(&["check", "-c", &alone], &keys);
-    assert!(told.err.contains("they are looked up as text"), "{told:?}");
+    assert!(told.err.contains("looked up as text"), "{told:?}");
     assert_eq!(run(&["check", "-c", "--key-type", "int", &alone], &keys).exits(0).err, "");
 }
 

@@ -1,17 +1,18 @@
-//! Two processes that change one filter: no key of either is lost, in hundreds of rounds.
+//! Two processes that change one filter: no key of either is lost, in dozens of rounds, or hundreds with
+//! `FULLBLOOM_TESTS=all`.
 
 use crate::common::{Dir, command, copy_tree, finish, run, wait};
+use fullbloom_testkit::steps;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Rounds of each race. On a slow machine it ends earlier.
-const ROUNDS: u32 = 200;
+/// On a slow machine a race ends after this time.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Runs rounds for a bounded time; at least ten of them.
 fn rounds(mut round: impl FnMut(u32)) {
     let begun = Instant::now();
-    for number in 0..ROUNDS {
+    for number in 0..if steps::all() { 200 } else { 40 } {
         if number >= 10 && begun.elapsed() > LONGEST {
             break;
         }
@@ -74,7 +75,7 @@ fn rebuilds_of_one_database_wait_for_each_other() {
     copy_tree(&fullbloom_testkit::vectors::root().join("databases/rocksdb"), &dir.path("db"));
     dir.file("db/LOCK", ""); // as an engine leaves it
     let rebuild = || start(&["rebuild", &dir.arg("db")]);
-    for _ in 0..10 {
+    for _ in 0..if steps::all() { 10 } else { 4 } {
         both(rebuild(), rebuild());
     }
     run(&["verify", &dir.arg("db")], b"").exits(0);

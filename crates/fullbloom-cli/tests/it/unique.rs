@@ -41,12 +41,12 @@ fn the_state_is_made_kept_and_known_in_the_next_run() {
     assert_eq!(dir.names(), ["seen.bloom"]);
     assert_eq!(run(&["check", &state], b"a\nb\nc\nd\n").exits(0).text(), "a\nb\nc\n");
     let out = run(&["unique", "--state", &state, "--expected-keys", "5k", "--fpr", "1e-9"], b"d\n").exits(0);
-    assert!(out.err.contains("made for 1000 keys, which --expected-keys does not change"), "{out:?}");
-    assert!(out.err.contains("which --fpr does not change"), "{out:?}");
+    assert!(out.err.contains("--expected-keys does not change"), "{out:?}");
+    assert!(out.err.contains("--fpr does not change"), "{out:?}");
     let coarse = dir.arg("coarse.bloom");
     run(&["build", "-q", "-o", &coarse, "--expected-keys", "100"], b"a\n").exits(0);
     let out = run(&["unique", "--state", &coarse], b"b\n").exits(0);
-    assert!(out.err.contains("counts as known and is not printed"), "{out:?}");
+    assert!(out.err.contains("is not printed"), "{out:?}");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_state_needs_a_place_and_a_filter_that_takes_keys() {
     run(&["build", "-q", "-o", &state, "--deletable"], b"x\n").exits(0);
     run(&["unique", "--state", &state], b"a\n").fails_with("is a deletable filter");
     run(&["build", "-q", "-o", &state, "--except", &keys], b"x\n").exits(0);
-    run(&["unique", "--state", &state], b"a\n").fails_with("with exceptions takes no more keys");
+    run(&["unique", "--state", &state], b"a\n").fails_with("with exceptions");
     for fpr in ["0", "1", "nan", "-1"] {
         run(&["unique", "--fpr", fpr], b"a\n")
             .fails_with(&format!("native: fpr {}", fpr.replace("nan", "NaN")));
@@ -84,7 +84,7 @@ fn a_keyed_state_needs_its_secret() {
 fn more_keys_than_planned_are_told_with_the_rate_they_lead_to() {
     let out =
         run(&["unique", "--expected-keys", "100", "--fpr", "1e-3", "-c"], lines(2000).as_bytes()).exits(0);
-    assert!(out.err.contains("more than the 100 new keys planned for"), "{out:?}");
+    assert!(out.err.contains("more than the 100"), "{out:?}");
     assert!(out.err.contains("one new key in "), "{out:?}");
     let enough = run(&["unique", "--expected-keys", "2000", "-c"], lines(2000).as_bytes()).exits(0);
     assert!(enough.err.is_empty() && enough.text() == "2000\n", "{enough:?}");
@@ -123,7 +123,7 @@ fn keys_that_were_not_printed_are_not_remembered() {
         let mut limited = std::process::Command::new("sh");
         limited.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fullbloom")]).args(args);
         limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        finish(limited, b"second\n").fails_with("s: cannot save: File too large");
+        finish(limited, b"second\n").fails_with("s: cannot save");
         assert_eq!((dir.read("s"), dir.names()), (before.clone(), vec!["s".to_owned()]), "after a full disk");
     }
     assert_eq!(run(&args, b"first\nsecond\n").exits(0).text(), "second\n");
@@ -135,14 +135,14 @@ fn a_state_with_another_rate_is_reported_and_keeps_its_own() {
     let state = dir.arg("state.bloom");
     run(&["unique", "--state", &state, "--fpr", "1e-4"], lines(100).as_bytes()).exits(0);
     let later = run(&["unique", "--state", &state, "--fpr", "1e-9"], lines(200).as_bytes()).exits(0);
-    assert!(later.err.contains("made for a rate of 0.01 %, which --fpr does not change"), "{}", later.err);
+    assert!(later.err.contains("rate of 0.01 %"), "{}", later.err);
     assert_eq!(later.text().lines().count(), 100);
 
     // A filter that was built for something else: its rate is far above that of a state.
     let built = dir.arg("built.bloom");
     run(&["build", "-q", "--fpr", "0.05", "-o", &built], lines(100).as_bytes()).exits(0);
     let unique = run(&["unique", "--state", &built], lines(100).as_bytes());
-    assert!(unique.err.contains("counts as known and is not printed"), "{}", unique.err);
+    assert!(unique.err.contains("is not printed"), "{}", unique.err);
 }
 
 #[test]
@@ -173,25 +173,25 @@ fn a_state_without_a_size_grows_and_keeps_its_rate() {
 fn keys_are_forgotten_after_a_time_and_not_before() {
     let dir = Dir::new();
     let state = dir.arg("turning.bloom");
-    let args = ["unique", "--expire", "2s", "--generations", "2", "--state", &state];
+    let args = ["unique", "--expire", "1s", "--generations", "2", "--state", &state];
     assert_eq!(run(&args, b"a\nb\na\n").exits(0).text(), "a\nb\n");
     let begun = std::time::Instant::now();
     assert_eq!(run(&args[..1], b"a\n").exits(0).text(), "a\n", "without a state nothing is known");
     // The state knows how it forgets.
     let out = run(&["unique", "--state", &state], b"a\nc\n").exits(0);
-    if begun.elapsed().as_millis() < 1_900 {
+    if begun.elapsed().as_millis() < 900 {
         assert_eq!((out.text(), out.err.as_str()), ("c\n", ""));
     }
-    std::thread::sleep(std::time::Duration::from_millis(3_200));
+    std::thread::sleep(std::time::Duration::from_millis(1_600));
     assert_eq!(run(&["check", &state], b"a\nb\n").exits(1).text(), "", "forgotten");
     assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "a\nb\n");
     let told = run(&["inspect", "--json", &state], b"").exits(0).json();
     let filter = &told["places"][0];
     let expiry = &filter["expiry"];
-    assert_eq!((filter["mode"].as_str(), expiry["remember_ms"].as_u64()), (Some("expiring"), Some(2_000)));
+    assert_eq!((filter["mode"].as_str(), expiry["remember_ms"].as_u64()), (Some("expiring"), Some(1_000)));
     assert!(expiry["generations"][0]["began"].as_str().unwrap().ends_with(" UTC"));
     let text = run(&["inspect", &state], b"").exits(0);
-    assert!(text.text().contains("keys are remembered for 2 s since they were new"), "{text:?}");
+    assert!(text.text().contains("remembered for 1 s"), "{text:?}");
     let out = run(&["unique", "--expire", "3s", "--state", &state], b"x\n").exits(0);
     assert!(out.err.contains("made with another expiry"), "{out:?}");
 }

@@ -39,8 +39,7 @@ fn keys_of_a_type_are_asked_for_as_they_were_built() {
         verify(&[&filter, "--dialect", dialect], &numbers).exits(code);
     }
     let filter = built(&dir, "f", &["--dialect", "leveldb"], "1\n");
-    verify(&[&filter, "--dialect", "leveldb", "--key-type", "int"], "1\n")
-        .fails_with("leveldb has no keys of type int");
+    verify(&[&filter, "--dialect", "leveldb", "--key-type", "int"], "1\n").fails_with("of type int");
 }
 
 #[test]
@@ -61,7 +60,7 @@ fn a_ribbon_filter_is_solved_anew_from_keys_in_their_order() {
     let found = verify(&[&filter], &turned).exits(0).json();
     assert_eq!(found["places"][0]["rebuilt_identical"], Value::Null, "{found}");
     let told = run(&["verify", &filter, "--keys", "-"], turned.as_bytes()).exits(0);
-    assert!(told.text().contains("other keys, or these in another order"), "{told:?}");
+    assert!(told.text().contains("in another order"), "{told:?}");
     let mut bytes = dir.read("f");
     bytes[100..200].fill(0x5a);
     let damaged = dir.file("damaged", &bytes);

@@ -10,6 +10,7 @@ from typing_extensions import Buffer, Self
 __all__ = [
     "DIALECTS",
     "BooleanArray",
+    "Compacting",
     "Filter",
     "FormatError",
     "Partial",
@@ -133,7 +134,7 @@ class Filter:
     @property
     def dialect(self) -> str: ...
     @property
-    def kind(self) -> Literal["fast", "dynamic"] | None: ...
+    def kind(self) -> Literal["fast", "compact", "dynamic"] | None: ...
     @property
     def key_type(self) -> _KeyType: ...
     @property

@@ -1,9 +1,7 @@
 //! Tests of the test helpers, of the golden files' list, and of what the whole repository must keep to.
 
-mod comments;
 mod oracle;
 mod provenance;
-mod public_interface;
 mod trust;
 
 use std::fs;

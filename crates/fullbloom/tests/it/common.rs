@@ -5,6 +5,7 @@ use fullbloom::any::{AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_testkit::steps;
 
 /// Reads bytes in place, by dialect name.
 pub fn view(name: Name, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<AnyFilter, DecodeError> {
@@ -34,4 +35,9 @@ pub fn seed_file(name: Name, keys: &[&[u8]]) -> (Vec<u8>, Option<(u64, u32)>) {
 /// with.
 pub fn raw_geometry(filter: &AnyFilter) -> Option<(u64, u32)> {
     filter.dialect().is_raw().then(|| (filter.geometry().bit_len, filter.geometry().probes))
+}
+
+/// How many cases a test takes: `all` of them in the gate, where `FULLBLOOM_TESTS` says so, else `few`.
+pub fn cases(all: u64, few: u64) -> u64 {
+    if steps::all() { all } else { few }
 }

@@ -11,7 +11,7 @@ use fullbloom::internal::sniff;
 use fullbloom::keys::Column;
 use fullbloom::native::{Hashing, Secret, Sizing, verify};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::typed::{KeyForm, KeyType, TypeError};
+use fullbloom::typed::{KeyField, KeyForm, KeyType, TypeError};
 use fullbloom_testkit::sha256_hex;
 use fullbloom_testkit::vectors::{self, Record};
 
@@ -130,6 +130,15 @@ fn the_form_of_keys_is_recorded_and_required() {
     let read = AnyFilter::decode(&golden, &ReadOptions::new().key_form_applied()).unwrap();
     assert_eq!((read.key_form(), read.encode()), (form, golden));
     assert!((0..100).all(|i| read.may_contain(&form.apply(format!(" KEY-{i}\t").as_bytes()))));
+}
+
+#[test]
+fn the_field_of_keys_is_recorded() {
+    let golden = vectors::bytes("native/field-keys.bloom");
+    let read = AnyFilter::decode(&golden, &ReadOptions::new()).unwrap();
+    assert_eq!(read.key_field(), KeyField::new(3, b',', true));
+    assert_eq!(read.encode(), golden);
+    assert!((0..100).all(|i| read.may_contain(format!("key-{i}").as_bytes())));
 }
 
 #[test]

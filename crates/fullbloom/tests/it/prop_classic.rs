@@ -1,6 +1,7 @@
 //! Every classic dialect against a filter written to be obvious: same bits, same answers, same bytes, for
 //! arrays of one word and more, including odd lengths, and keys of 0 to 70 bytes.
 
+use crate::common::cases;
 use fullbloom::Filter;
 use fullbloom::dialect::{
     Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
@@ -13,11 +14,13 @@ use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::naive::{Family, Naive};
 use proptest::prelude::*;
 
-/// Cases per dialect; each case checks a dozen keys in every way. This file takes some 20 s on two cores.
-const CASES: u32 = 100_000;
-
+/// Cases per dialect; each case checks a dozen keys in every way.
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: cases(100_000, 10_000) as u32,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// A key of 0 to 70 bytes; of whole characters where keys are text.

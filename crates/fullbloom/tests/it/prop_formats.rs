@@ -1,6 +1,7 @@
 //! The formats of data systems against positions written to be obvious: same bits, same answers, same results
 //! of insertion, with every method of insertion and lookup; and every truncated file is refused.
 
+use crate::common::cases;
 use fullbloom::Filter;
 use fullbloom::dialect::orc::Class;
 use fullbloom::dialect::{Dcso, Guava, Guava32, Orc, Parquet, Poppy, Spark, Spark2};
@@ -11,10 +12,12 @@ use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::naive::formats::{self, positions};
 use proptest::prelude::*;
 
-const CASES: u32 = 20_000;
-
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: cases(20_000, 4_000) as u32,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 fn keys(seed: u64, count: usize, fixed: Option<usize>) -> Vec<Vec<u8>> {

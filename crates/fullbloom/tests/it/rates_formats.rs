@@ -1,5 +1,6 @@
 //! The formats of data systems reach their expected rate, by plan and by bits, where it is reachable.
 
+use crate::common::cases;
 use fullbloom::Filter;
 use fullbloom::any;
 use fullbloom::dialect::Name;
@@ -8,7 +9,9 @@ use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 use std::f64::consts::LN_2;
 
-const LOOKUPS: u64 = 2_000_000;
+fn lookups() -> u64 {
+    cases(2_000_000, 400_000)
+}
 
 /// Rates: measured, by plan, by the bits.
 fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
@@ -31,10 +34,10 @@ fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
             filter.may_contain_batch(keys, &mut answers[..keys.len()]);
             yes += answers[..keys.len()].iter().filter(|&&answer| answer).count();
         },
-        LOOKUPS,
+        lookups(),
     );
     let plan = any::plan(name, &request).unwrap();
-    (yes as f64 / LOOKUPS as f64, plan.expected_fpr, filter.expected_fpr())
+    (yes as f64 / lookups() as f64, plan.expected_fpr, filter.expected_fpr())
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn measured_rates_are_the_expected_ones() {
         ] {
             let (measured, planned, of_bits) = rates(name, keys, target);
             // The bits of this one filter differ from the average: a little for many keys, more for few.
-            let sigma = (of_bits / LOOKUPS as f64).sqrt();
+            let sigma = (of_bits / lookups() as f64).sqrt();
             // Walks of two hashes are not quite independent probes: a few percent difference in small arrays.
             let slack = 0.03 * of_bits + 4.0 * sigma;
             assert!((measured - of_bits).abs() < slack, "{name}, {keys}: {measured}, by the bits {of_bits}");

@@ -2,6 +2,7 @@
 //!
 //! Seeds are fixed, so a run either always passes or never.
 
+use crate::common::cases;
 use fullbloom::dialect::rocksdb::{Builder, FilterType, FullFilter, Policy};
 use fullbloom_testkit::keys::{Shape, SplitMix};
 use fullbloom_testkit::stats::Measured;
@@ -32,7 +33,7 @@ fn fast_local_has_the_rate_that_is_promised_before_it_is_built() {
         let keys = 1_000_000;
         let filter = built(FilterType::FastLocal, bits_per_key, Shape::Random, keys);
         let promised = Policy::new(FilterType::FastLocal, bits_per_key).unwrap().fpr_with(keys);
-        let measured = measured(&filter, Shape::Random, keys, 5_000_000);
+        let measured = measured(&filter, Shape::Random, keys, cases(5_000_000, 1_000_000));
         measured.assert_within_3_sigma(promised, &format!("{bits_per_key} bits per key"));
         let FullFilter::FastLocal(filter) = filter else { panic!() };
         assert!((filter.expected_fpr() / promised - 1.0).abs() < 0.01, "{bits_per_key}");
@@ -70,7 +71,8 @@ fn fast_local_and_ribbon_know_their_rate_for_keys_of_every_shape() {
                         other => panic!("{:?}", other.dialect()),
                     };
                     let what = format!("{kind:?}, {shape:?}, {keys} keys at {bits_per_key}");
-                    measured(&filter, shape, keys, 1_000_000).assert_within_3_sigma(expected, &what);
+                    measured(&filter, shape, keys, cases(1_000_000, 200_000))
+                        .assert_within_3_sigma(expected, &what);
                 }
             }
         }

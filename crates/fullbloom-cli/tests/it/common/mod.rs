@@ -2,6 +2,7 @@
 
 pub mod schema;
 
+use fullbloom_testkit::steps;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt;
@@ -137,6 +138,13 @@ impl Dir {
     /// An empty one.
     pub fn new() -> Dir {
         Dir(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// An empty one for a walk over many points. It is in memory, where flushes cost nothing, if that is
+    /// possible and all points are not asked for: then the walk is on the disk.
+    pub fn of_walk() -> Dir {
+        let memory = (!steps::all()).then(|| tempfile::tempdir_in("/dev/shm").ok()).flatten();
+        memory.map_or_else(Dir::new, Dir)
     }
 
     /// A path in it.

@@ -4,6 +4,7 @@
 
 use super::trace::{self, Deed};
 use crate::common::{Dir, run};
+use fullbloom_testkit::steps::Steps;
 use fullbloom_testkit::vectors;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -114,7 +115,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
-        let dir = Dir::new();
+        let dir = Dir::of_walk();
         Scene { dir, source: vectors::root().join("scylla/dictionaries/mt-lz4") }
     }
 
@@ -167,12 +168,11 @@ fn killed_before_any_system_call_a_scylla_rebuild_never_leaves_a_state_that_stop
     assert!(old.0 != new.0 && new.1 == Some(crc32(&new.0)));
     scene.reset();
     let calls = trace::run(scene.command(&REBUILD), Deed::Watch, |_| false).calls;
-    let begin = super::main_begins(&calls);
     let mut rows = BTreeMap::new();
-    for at in begin..calls.len() {
+    let points = super::kill_points(&calls, Steps::every(super::FEW));
+    for &at in &points {
         scene.reset();
-        let mut number = 0..;
-        trace::run(scene.command(&REBUILD), Deed::Kill, |_| number.next() == Some(at));
+        trace::run(scene.command(&REBUILD), Deed::Kill, trace::again(&calls, at));
         assert_eq!(stops_a_node(&scene.table()), None, "killed before call {at}");
         let now = scene.pair();
         let row = match (now.0 == old.0, now.0 == new.0, now.1) {
@@ -204,7 +204,7 @@ fn killed_before_any_system_call_a_scylla_rebuild_never_leaves_a_state_that_stop
             "restored after call {at}"
         );
     }
-    println!("{} kills: {rows:?}", calls.len() - begin);
+    println!("{} kills: {rows:?}", points.len());
     assert_eq!(rows.len(), 4, "{rows:?}");
 }
 
@@ -223,10 +223,9 @@ fn killed_before_any_system_call_a_scylla_restore_never_leaves_a_state_that_stop
     rebuilt();
     let calls = trace::run(scene.command(&["--restore"]), Deed::Watch, |_| false).calls;
     assert_eq!(scene.pair(), old);
-    for at in super::main_begins(&calls)..calls.len() {
+    for at in super::kill_points(&calls, Steps::every(super::FEW)) {
         rebuilt();
-        let mut number = 0..;
-        trace::run(scene.command(&["--restore"]), Deed::Kill, |_| number.next() == Some(at));
+        trace::run(scene.command(&["--restore"]), Deed::Kill, trace::again(&calls, at));
         assert_eq!(stops_a_node(&scene.table()), None, "killed before call {at}");
         if scene.pair() != old {
             assert!(scene.command(&["--restore"]).status().unwrap().success(), "after call {at}");

@@ -42,6 +42,69 @@ pub struct Call {
     pub third: u64,
 }
 
+impl Call {
+    /// Whether the call may change a file or a directory, or ends the process. Between two such calls a kill
+    /// leaves the same files. Where registers are not looked at, every call may.
+    #[cfg(target_arch = "x86_64")]
+    pub fn changes_files(&self) -> bool {
+        match self.number {
+            libc::SYS_openat => self.third & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0,
+            // Standard output and standard error are no files of the command's own.
+            libc::SYS_write | libc::SYS_writev => self.first > 2,
+            libc::SYS_pwrite64
+            | libc::SYS_fsync
+            | libc::SYS_fdatasync
+            | libc::SYS_truncate
+            | libc::SYS_ftruncate
+            | libc::SYS_fallocate
+            | libc::SYS_rename
+            | libc::SYS_renameat
+            | libc::SYS_renameat2
+            | libc::SYS_link
+            | libc::SYS_linkat
+            | libc::SYS_symlink
+            | libc::SYS_symlinkat
+            | libc::SYS_unlink
+            | libc::SYS_unlinkat
+            | libc::SYS_mkdir
+            | libc::SYS_mkdirat
+            | libc::SYS_rmdir
+            | libc::SYS_fchmod
+            | libc::SYS_fchown
+            | libc::SYS_copy_file_range
+            | libc::SYS_sendfile
+            | libc::SYS_exit_group => true,
+            _ => false,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn changes_files(&self) -> bool {
+        true
+    }
+}
+
+/// Finds `calls[at]` in another run of the same command. Threads meet in another order each time, so a call is
+/// found again as the n-th of its kind; how the output is split into writes depends on that order, so a write
+/// has the same length, too.
+pub fn again(calls: &[Call], at: usize) -> impl FnMut(&Call) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    const WRITE: c_long = libc::SYS_write;
+    #[cfg(not(target_arch = "x86_64"))]
+    const WRITE: c_long = -1;
+    let call = calls[at];
+    let alike = move |other: &Call| {
+        other.number == call.number && (call.number != WRITE || other.third == call.third)
+    };
+    let mut before = calls[..at].iter().filter(|other| alike(other)).count();
+    move |other| {
+        let alike = alike(other);
+        let here = alike && before == 0;
+        before -= usize::from(alike && before > 0);
+        here
+    }
+}
+
 #[cfg(not(target_env = "musl"))]
 type Request = libc::c_uint;
 #[cfg(target_env = "musl")]

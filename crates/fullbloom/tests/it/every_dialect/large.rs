@@ -3,11 +3,12 @@
 
 #![cfg(target_pointer_width = "64")]
 
-use fullbloom::Filter;
 use fullbloom::any::{self, AnyFilter};
-use fullbloom::dialect::Name;
-use fullbloom::dialect::{RocksDb, RocksDbLegacy};
+use fullbloom::dialect::{Cassandra, LevelDb, Libbloom, Name, RocksDb, RocksDbBlock, RocksDbLegacy};
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{Filter, SizeError};
+use fullbloom_testkit::keys::Shape;
+use fullbloom_testkit::naive;
 use std::io::{self, Write};
 
 const LARGE: u64 = 1 << 32;
@@ -146,4 +147,60 @@ fn sizes_a_dialect_cannot_hold_are_refused_and_not_truncated() {
             }
         }
     }
+}
+
+#[test]
+fn leveldb_refuses_what_its_32_bit_positions_cannot_reach() {
+    for expected_keys in [1 << 32, 1 << 61, 1 << 63, u64::MAX] {
+        for target in [Target::BitsPerKey(10.0), Target::BitsPerKey(1.0), Target::Fpr(0.01)] {
+            for name in [Name::LevelDb, Name::RocksDbBlock] {
+                let refused = any::plan(name, &Request { expected_keys, target });
+                assert!(refused.is_err(), "{name} {expected_keys} {target:?}: {refused:?}");
+            }
+        }
+    }
+    let most = Request { expected_keys: (1 << 32) - 8, target: Target::BitsPerKey(1.0) };
+    assert_eq!(any::plan(Name::LevelDb, &most).unwrap().geometry.bit_len, (1 << 32) - 8);
+}
+
+/// A gigabyte of bits, of which a hundred keys touch few pages: positions past 2^32 are where the formula
+/// puts them.
+#[test]
+fn arrays_beyond_32_bits_lose_no_key() {
+    const BITS: u64 = (1 << 33) + 64;
+    let exact = Request { expected_keys: 0, target: Target::Exact { bit_len: BITS, probes: 5 } };
+    let mut filter = Filter::<Cassandra>::new(&exact).unwrap();
+    let mut past_32_bits = 0;
+    for key in (0..100).map(|i| Shape::Random.key(i)) {
+        assert!(!filter.may_contain(&key));
+        assert!(filter.insert(&key));
+        assert!(filter.may_contain(&key));
+        let (h1, h2) = naive::hash::murmur3_cassandra(&key);
+        for i in 0..5 {
+            let sum = i128::from(h2) + i * i128::from(h1);
+            let at = (i128::from(sum as i64) % i128::from(BITS)).unsigned_abs();
+            assert!(filter.bits()[(at >> 3) as usize] >> (at & 7) & 1 == 1, "{at}");
+            past_32_bits += u32::from(at > u128::from(u32::MAX));
+        }
+    }
+    assert!((200..300).contains(&past_32_bits), "{past_32_bits} of 500");
+
+    let mut largest = Filter::<LevelDb>::with_bits_per_key((1 << 32) - 8, 1.0).unwrap();
+    for key in (0..100).map(|i| Shape::Random.key(i)) {
+        largest.insert(&key);
+        assert!(largest.may_contain(&key));
+    }
+}
+
+/// A filter larger than any memory gives an error from the sizing or the allocator, and does not end the
+/// process.
+#[test]
+fn filters_larger_than_memory_are_refused() {
+    assert!(matches!(Filter::<Cassandra>::with_fpr(1 << 40, 0.01), Err(SizeError::TooLarge { .. })));
+    assert!(matches!(Filter::<LevelDb>::with_bits_per_key(u64::MAX, 10.0), Err(SizeError::TooLarge { .. })));
+    assert!(matches!(
+        Filter::<RocksDbBlock>::with_bits_per_key(1 << 63, 10.0),
+        Err(SizeError::TooLarge { .. })
+    ));
+    assert!(matches!(Filter::<Libbloom>::with_fpr(u64::MAX, 0.01), Err(SizeError::Count { .. })));
 }
