@@ -8,10 +8,6 @@ use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 /// Stack of a thread, in bytes: the standard library's default.
 const STACK: usize = 2 << 20;
 
-/// Address space that a thread needs beside its stack while it starts, in bytes. The standard library maps a
-/// second stack for the handler of stack overflows, and aborts the process if the system refuses it.
-const BESIDE_STACK: usize = 256 << 10;
-
 /// Runs `work` with each of the numbers below `threads`, as far as possible at once; 0 runs on the calling
 /// thread. Returns the results in the order of the numbers.
 ///
@@ -70,6 +66,9 @@ pub fn start<'scope, R: Send + 'scope>(
 /// the same number of bytes from memory that it already has.
 #[cfg(feature = "mmap")]
 fn has_room() -> bool {
+    // The standard library maps a second stack for the handler of stack overflows, and aborts the process if
+    // the system refuses it.
+    const BESIDE_STACK: usize = 256 << 10;
     memmap2::MmapMut::map_anon(STACK + BESIDE_STACK).is_ok()
 }
 
