@@ -20,7 +20,7 @@ pub use traits::{Check, Dialect, Doubt, Format, Insert, Size, Weakness};
 use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::kernel::pipeline::Answers;
-use crate::keys::{KeyHasher, Keys};
+use crate::keys::{Key, KeyHasher, Keys};
 use crate::sizing::{Geometry, Request, Target};
 use crate::typed::{TypeError, Value};
 use alloc::vec::Vec;
@@ -65,7 +65,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     #[inline(always)]
-    pub fn may_contain(&self, key: &[u8]) -> bool {
+    pub fn may_contain(&self, key: impl Key<D::Hasher>) -> bool {
         self.dialect.test(self.bits.as_ref(), self.hash(key))
     }
 
@@ -132,8 +132,8 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
     /// secret).
     #[inline(always)]
-    pub fn hash(&self, key: &[u8]) -> D::Hash {
-        self.dialect.hasher().hash(key)
+    pub fn hash(&self, key: impl Key<D::Hasher>) -> D::Hash {
+        key.hash_with(self.dialect.hasher())
     }
 
     /// The dialect with its parameters.
@@ -153,7 +153,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 
     /// The bits that a lookup of this key tests, in the order of the probes: position `p` is bit `p % 8` of
     /// byte `p / 8` of [`bits`](Filter::bits). `None` if lookups of this dialect do not test single bits.
-    pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
+    pub fn probes_of(&self, key: impl Key<D::Hasher>) -> Option<Vec<u64>> {
         let mut positions = Vec::new();
         let visited = self.dialect.visit_probes(self.hash(key), &mut |position| positions.push(position));
         visited.then_some(positions)
@@ -200,7 +200,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     /// Adds a key. Returns true if at least one bit changed, so the key was certainly not present before.
     #[inline(always)]
-    pub fn insert(&mut self, key: &[u8]) -> bool {
+    pub fn insert(&mut self, key: impl Key<D::Hasher>) -> bool {
         let hash = self.hash(key);
         self.dialect.set(self.bits.as_mut(), hash)
     }
@@ -259,10 +259,10 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     }
 }
 
-impl<K: AsRef<[u8]>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filter<D, S> {
+impl<K: Key<D::Hasher>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filter<D, S> {
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         for key in keys {
-            self.insert(key.as_ref());
+            self.insert(key);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! | form | type |
 //! |---|---|
 //! | slices, strings, vectors, arrays of bytes | `[K]` where `K: AsRef<[u8]>` |
-//! | numbers, each a key of its little-endian bytes | [`Column`] |
+//! | numbers | [`Column`] |
 //! | one buffer and the offset of each key, as in Arrow's `String` and `Binary` | [`Offsets`] |
 //! | views of 16 bytes over several buffers, as in Arrow's `StringView` | [`Views`] |
 //! | precomputed hashes | [`Hashes`] |
@@ -18,17 +18,19 @@
 //! let mut answers = [false; 3];
 //! filter.may_contain_batch(&Offsets::new(b"alicebobeve", &[0i32, 5, 8, 11])?, &mut answers);
 //! assert_eq!(answers, [true, true, false]);
-//! assert!(filter.may_contain(&18u64.to_le_bytes()));
+//! assert!(filter.may_contain(18));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod arrow;
 mod column;
 mod hasher;
+mod key;
 
 pub use arrow::{ArrowError, Offset, Offsets, Views};
 pub use column::Column;
 pub use hasher::KeyHasher;
+pub use key::{Key, TakesIntegers};
 
 use crate::bits::prefetch;
 use crate::sealed::Sealed;

@@ -5,9 +5,9 @@
 //! use fullbloom::NativeFilter;
 //!
 //! let mut filter = NativeFilter::with_fpr(1_000_000, 0.01)?; // a million keys, one false positive in a hundred
-//! filter.insert(b"alice");
-//! assert!(filter.may_contain(b"alice"));   // never a false negative
-//! assert!(!filter.may_contain(b"mallory"));
+//! filter.insert("alice");
+//! assert!(filter.may_contain("alice"));    // never a false negative
+//! assert!(!filter.may_contain("mallory"));
 //! # let names = tempfile::NamedTempFile::new()?;
 //! # let path = names.path();
 //! filter.save(path)?;                                      // the file is replaced atomically
@@ -22,6 +22,7 @@
 //! | you have | use |
 //! |---|---|
 //! | a set of keys, and no other system's format to follow | [`NativeFilter`]: usually one cache line per lookup |
+//! | keys whose number is known only at the end, for the filter block of a table | [`FilterBuilder`] |
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | a set that does not change, and little space | [`native::CompactFilter`]: about 30 % smaller |
 //! | an unknown number of keys, deletion, expiry | [`native::DynamicFilter`] |
@@ -39,15 +40,16 @@
 //! A table's filter is built from its keys, stored in a block, and read from the block cache without a copy:
 //!
 //! ```
-//! use fullbloom::NativeFilter;
+//! use fullbloom::{FilterBuilder, NativeFilter};
 //!
-//! let keys = ["apple", "pear", "plum"];
-//! let mut filter = NativeFilter::with_bits_per_key(keys.len() as u64, 10.0)?;
-//! filter.insert_batch(&keys);
-//! let block = filter.encode();                            // store these bytes in the table
+//! let mut builder = FilterBuilder::with_bits_per_key(10.0);
+//! for key in ["apple", "pear", "plum"] {
+//!     builder.add(key);
+//! }
+//! let block = builder.finish()?;                          // store these bytes in the table
 //!
 //! let filter = NativeFilter::read(block.as_slice());      // or Bytes, Arc<[u8]>, …; never fails
-//! assert!(filter.may_contain(b"pear"));
+//! assert!(filter.may_contain("pear"));
 //! # Ok::<(), fullbloom::SizeError>(())
 //! ```
 //!
@@ -131,7 +133,7 @@ pub use error::FileError;
 pub use error::{DecodeError, MergeError, SizeError};
 pub use filter::{Filter, View};
 pub use kernel::pipeline::Answers;
-pub use native::NativeFilter;
+pub use native::{FilterBuilder, NativeFilter};
 
 #[cfg(doc)]
 #[doc = include_str!("examples.md")]

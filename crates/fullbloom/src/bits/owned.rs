@@ -152,6 +152,16 @@ impl AsMut<[u64]> for Words {
     }
 }
 
+/// Allocates as collections of the standard library do: without enough memory, it panics. `try_clone` of a filter
+/// returns an error instead.
+impl Clone for Owned {
+    fn clone(&self) -> Owned {
+        let mut copy = Owned::zeroed(self.len() as u64).expect("memory for a copy of the bits");
+        copy.as_mut().copy_from_slice(self.as_ref());
+        copy
+    }
+}
+
 impl AsRef<[u8]> for Owned {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {

@@ -2,7 +2,7 @@
 
 use super::{Dialect, Filter, Part};
 use crate::kernel::pipeline::Answers;
-use crate::keys::Keys;
+use crate::keys::{Key, Keys};
 
 /// A filter, or bytes that could not be decoded: those answer "maybe" to every key.
 ///
@@ -42,8 +42,15 @@ impl<D: Dialect, S: AsRef<[u8]>> Lenient<D, S> {
 
     /// Whether the key may be present.
     #[inline]
-    pub fn may_contain(&self, key: &[u8]) -> bool {
+    pub fn may_contain(&self, key: impl Key<D::Hasher>) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(key))
+    }
+
+    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
+    /// secret). Without a filter there is nothing to look up, and the hash is zero.
+    #[inline]
+    pub fn hash(&self, key: impl Key<D::Hasher>) -> D::Hash {
+        self.filter.as_ref().map(|filter| filter.hash(key)).unwrap_or_default()
     }
 
     /// As [`may_contain`](Lenient::may_contain), for a precomputed hash.

@@ -9,6 +9,10 @@ pub trait KeyHasher: Sync + Sealed {
     /// What a key is hashed to, once; enough to look the key up in every filter with this hasher.
     type Hash: Copy + Default + Send + Sync;
 
+    /// Whether an integer of any width is hashed as eight bytes; see [`Key`](super::Key).
+    #[doc(hidden)]
+    const INTEGERS_ARE_LONGS: bool = false;
+
     /// Hashes a key.
     fn hash(&self, key: &[u8]) -> Self::Hash;
 

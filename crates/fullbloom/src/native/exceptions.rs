@@ -55,6 +55,15 @@ pub struct Exceptions {
     list: Vec<u64>,
 }
 
+impl PartialEq for Exceptions {
+    fn eq(&self, other: &Self) -> bool {
+        let parameters = |level: &Level| (level.shape.layout, level.shape.blocks, level.lines.clone());
+        self.levels.iter().map(parameters).eq(other.levels.iter().map(parameters))
+            && self.lines == other.lines
+            && self.list == other.list
+    }
+}
+
 /// One small filter of the chain.
 #[derive(Debug, Clone)]
 pub(super) struct Level {

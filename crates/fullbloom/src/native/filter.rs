@@ -1,5 +1,6 @@
 //! Methods that only native filters have: facts, folding, secrets.
 
+use super::builder::FilterBuilder;
 use super::dialect::{Head, Native};
 use super::hashing::{Hasher, Hashing, Secret};
 use super::shape::Shape;
@@ -7,9 +8,8 @@ use super::sizing::Sizing;
 use crate::bits::{self, Owned};
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter};
-use crate::keys::{Hashes, KeyHasher};
+use crate::keys::Key;
 use crate::sizing::Layout;
-use alloc::vec::Vec;
 
 /// A native filter of kind `fast`: insertion and lookup, single or in batches; merge, fold, save.
 ///
@@ -207,12 +207,23 @@ pub(super) const MAX_LABEL: usize = 65_535;
 ///
 /// # Panics
 /// If there is not enough memory. Size the filter yourself where that matters.
-impl<K: AsRef<[u8]>> FromIterator<K> for NativeFilter {
+impl<K: Key<Hasher>> FromIterator<K> for NativeFilter {
     fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
-        let hasher = Hasher::new(&Hashing::default());
-        let hashes: Vec<u64> = keys.into_iter().map(|key| hasher.hash(key.as_ref())).collect();
-        let mut filter = NativeFilter::with_fpr(hashes.len() as u64, 0.01).expect("memory for the filter");
-        filter.insert_batch(&Hashes(&hashes));
-        filter
+        let mut builder = FilterBuilder::with_fpr(0.01);
+        builder.extend(keys);
+        builder.build().expect("memory for the filter")
+    }
+}
+
+/// Filters are equal if they have the same parameters and the same bits, wherever those are stored.
+impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<NativeFilter<T>> for NativeFilter<S> {
+    fn eq(&self, other: &NativeFilter<T>) -> bool {
+        let (ours, theirs) = (&self.dialect, &other.dialect);
+        ours.shape.layout == theirs.shape.layout
+            && ours.shape.blocks == theirs.shape.blocks
+            && ours.head == theirs.head
+            && ours.locked == theirs.locked
+            && ours.exceptions == theirs.exceptions
+            && self.bits.as_ref() == other.bits.as_ref()
     }
 }

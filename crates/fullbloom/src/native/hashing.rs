@@ -3,7 +3,7 @@
 use crate::hash::{Fold64, siphash13};
 use crate::kernel::Cpu;
 use crate::kernel::lines::Lines as _;
-use crate::keys::{KeyHasher, Keys};
+use crate::keys::{Key, KeyHasher, Keys, TakesIntegers};
 use crate::sealed::Sealed;
 use alloc::boxed::Box;
 use core::fmt;
@@ -28,6 +28,14 @@ impl Default for Hashing {
 }
 
 impl Hashing {
+    /// The hash of a key, as a filter with this seed or secret computes it: for lookups in many filters.
+    ///
+    /// The seed or secret is expanded in each call. A filter, a [`Lenient`](crate::filter::Lenient) reader and
+    /// a [`FilterBuilder`](super::FilterBuilder) have done that once.
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&Hasher::new(self))
+    }
+
     /// The hashes of many keys, as a filter with this seed or secret computes them. For keys that are hashed
     /// before the filter exists, because their number is not yet known.
     ///
@@ -133,8 +141,11 @@ fn leading(key: &[u8], hasher: &Hasher, bits: u32) -> u64 {
 
 impl Sealed for Hasher {}
 
+impl TakesIntegers for Hasher {}
+
 impl KeyHasher for Hasher {
     type Hash = u64;
+    const INTEGERS_ARE_LONGS: bool = true;
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u64 {

@@ -49,6 +49,7 @@
 //! |---|---|
 //! | [`NativeFilter`] | insertion and lookup, single or in batches; merge, fold, save; exceptions |
 //! | [`SharedFilter`] | the same, with concurrent insertion by many threads |
+//! | [`FilterBuilder`] | keys whose number is known at the end: the filter block of a table |
 //! | [`Builder`] | builds large filters in parts, on several threads |
 //! | [`CompactFilter`], [`CompactBuilder`] | for sets that do not change: built at once, about 30 % smaller |
 //! | [`DynamicFilter`] | for an unknown number of keys, deletion and expiry: a fingerprint for each key |
@@ -63,6 +64,7 @@
 
 #[cfg(feature = "std")]
 mod build;
+mod builder;
 mod chunks;
 mod compact;
 mod dialect;
@@ -86,6 +88,7 @@ mod stored;
 
 #[cfg(feature = "std")]
 pub use build::Builder;
+pub use builder::FilterBuilder;
 pub(crate) use chunks::Chunks;
 pub(crate) use compact::Compact;
 #[cfg(feature = "std")]

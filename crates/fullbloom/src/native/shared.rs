@@ -10,9 +10,10 @@ use crate::bits::prefetch;
 use crate::error::SizeError;
 use crate::filter::Filter;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source};
-use crate::keys::{KeyHasher, Keys};
+use crate::keys::{Key, Keys};
 use crate::probe::lines::{LINE, Lines};
 use crate::sizing::Geometry;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// A native filter whose `insert` takes `&self`.
@@ -59,8 +60,8 @@ impl SharedFilter {
 
     /// Adds a key. Returns true if it was certainly not present before.
     #[inline]
-    pub fn insert(&self, key: &[u8]) -> bool {
-        self.insert_hash(self.native.hasher.hash(key))
+    pub fn insert(&self, key: impl Key<Hasher>) -> bool {
+        self.insert_hash(self.hash(key))
     }
 
     /// As [`insert`](Self::insert), for a precomputed hash.
@@ -99,8 +100,8 @@ impl SharedFilter {
 
     /// Whether the key may be present.
     #[inline]
-    pub fn may_contain(&self, key: &[u8]) -> bool {
-        self.may_contain_hash(self.native.hasher.hash(key))
+    pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
+        self.may_contain_hash(self.hash(key))
     }
 
     /// As [`may_contain`](Self::may_contain), for a precomputed hash.
@@ -129,8 +130,8 @@ impl SharedFilter {
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.
     #[inline]
-    pub fn hash(&self, key: &[u8]) -> u64 {
-        self.native.hasher.hash(key)
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&self.native.hasher)
     }
 
     /// The shape of the filter.
@@ -155,6 +156,43 @@ impl SharedFilter {
         self.native.head.keys = 0;
         self.native.head.estimated = false;
         self.keys = Counter::default();
+    }
+
+    /// A copy of the filter as it is now, to save, encode or merge it while other threads go on inserting.
+    ///
+    /// Every key whose insertion returned before the call is in the copy. A key that is being inserted at the
+    /// same time may be in it, or not.
+    ///
+    /// ```
+    /// use fullbloom::native::SharedFilter;
+    ///
+    /// let filter = SharedFilter::with_fpr(1_000, 0.01)?;
+    /// filter.insert("alice");
+    /// let copy = filter.snapshot()?;
+    /// filter.insert("bob");
+    /// assert!(copy.may_contain("alice") && !copy.may_contain("bob") && copy.keys() == 1);
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is not enough memory for the copy.
+    pub fn snapshot(&self) -> Result<NativeFilter, SizeError> {
+        let mut dialect = self.native.clone();
+        dialect.head.keys = self.keys();
+        let mut filter = Filter::from_dialect(dialect)?;
+        let (bytes, _) = filter.bits.as_mut().as_chunks_mut::<8>();
+        for (copy, word) in bytes.iter_mut().zip(self.bits.words()) {
+            *copy = word.load(Ordering::Acquire).to_ne_bytes(); // the bytes as they are in memory
+        }
+        Ok(filter)
+    }
+
+    /// The encoded filter as it is now; see [`snapshot`](Self::snapshot).
+    ///
+    /// # Errors
+    /// When there is not enough memory for the copy.
+    pub fn encode(&self) -> Result<Vec<u8>, SizeError> {
+        self.snapshot().map(|filter| filter.encode())
     }
 
     /// The filter, once no other thread uses it. No bit is copied.

@@ -111,7 +111,10 @@ impl Sizing {
                     |best| 1.0 - textbook / best.bit_len() as f64,
                     |fewer, more| 1.0 - more.bit_len() as f64 / fewer.bit_len() as f64,
                 )
-                .ok_or(SizeError::Unreachable { fpr, max_bits_per_key: MAX_BITS_PER_KEY })?
+                .ok_or(match textbook > MAX_BITS as f64 {
+                    true => SizeError::TooLarge { bit_len: textbook as u64, limit: MAX_BITS },
+                    false => SizeError::Unreachable { fpr, max_bits_per_key: MAX_BITS_PER_KEY },
+                })?
                 .bounded()
             }
             Target::BitsPerKey(bits) => {

@@ -16,6 +16,7 @@ mod corrupt_native;
 mod corrupt_rocksdb;
 mod every_dialect;
 mod forging;
+mod front_door;
 mod golden_cassandra;
 mod golden_cassandra_0x;
 mod golden_dcso;

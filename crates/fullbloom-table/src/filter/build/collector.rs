@@ -5,7 +5,7 @@ use crate::error::Problem;
 use crate::filter::policy::FullPolicy;
 use fullbloom::dialect::rocksdb::{Builder, FilterType, Reservation};
 use fullbloom::internal::rocksdb::BUCKET;
-use fullbloom::{NativeFilter, SizeError};
+use fullbloom::{FilterBuilder, NativeFilter, SizeError};
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,22 +29,25 @@ impl Collector {
                 }
                 Ok(Collector::RocksDb(Box::new(builder)))
             }
-            FullPolicy::Native { bits_per_key } => Ok(Collector::Native(Box::new(NativeCollector {
-                hasher: NativeFilter::with_bits_per_key(1, bits_per_key)?,
-                bits_per_key,
-                detects_corruption: options.detect_corruption,
-                hashes: Vec::new(),
-                checksum: 0,
-                last_alt: None,
-                charge: Charge { budget: options.reservation.clone(), reserved: 0 },
-            }))),
+            FullPolicy::Native { bits_per_key } => {
+                let builder = FilterBuilder::with_bits_per_key(bits_per_key);
+                builder.build()?; // reports an invalid size before keys come
+                let charge = Charge { budget: options.reservation.clone(), reserved: 0 };
+                let detects_corruption = options.detect_corruption;
+                Ok(Collector::Native(Box::new(NativeCollector {
+                    builder,
+                    detects_corruption,
+                    checksum: 0,
+                    charge,
+                })))
+            }
         }
     }
 
     pub(super) fn entries(&self) -> u64 {
         match self {
             Collector::RocksDb(builder) => builder.entries(),
-            Collector::Native(native) => native.hashes.len() as u64,
+            Collector::Native(native) => native.builder.len() as u64,
         }
     }
 
@@ -52,7 +55,7 @@ impl Collector {
     pub(super) fn insert(&mut self, key: &[u8]) {
         match self {
             Collector::RocksDb(builder) => builder.insert(key),
-            Collector::Native(native) => native.insert(key),
+            Collector::Native(native) => native.add(|builder| builder.add(key)),
         }
     }
 
@@ -60,7 +63,7 @@ impl Collector {
     pub(super) fn insert_with_alt(&mut self, key: &[u8], alt: &[u8]) {
         match self {
             Collector::RocksDb(builder) => builder.insert_with_alt(key, alt),
-            Collector::Native(native) => native.insert_with_alt(key, alt),
+            Collector::Native(native) => native.add(|builder| builder.add_with_prefix(key, alt)),
         }
     }
 
@@ -92,73 +95,57 @@ impl Collector {
     }
 }
 
-/// Hashes of `native` filters, with the rules for repeats that RocksDB has had since 9.6.
+/// Keys of `native` filters, with what RocksDB's options add: memory charged to a cache, and a check of the
+/// hashes that were kept.
 pub(super) struct NativeCollector {
-    /// Only hashes.
-    hasher: NativeFilter,
-    bits_per_key: f64,
+    builder: FilterBuilder,
     detects_corruption: bool,
-    hashes: Vec<u64>,
-    /// XOR of all hashes, computed on insertion.
+    /// XOR of all hashes, computed when they were added.
     checksum: u64,
-    last_alt: Option<u64>,
     charge: Charge,
 }
 
 impl NativeCollector {
-    fn insert(&mut self, key: &[u8]) {
-        let hash = self.hasher.hash(key);
-        if self.hashes.last() != Some(&hash) {
-            self.store(hash);
-        }
-    }
-
-    fn insert_with_alt(&mut self, key: &[u8], alt: &[u8]) {
-        let (hash, alt) = (self.hasher.hash(key), self.hasher.hash(alt));
-        let (last, last_alt) = (self.hashes.last().copied(), self.last_alt);
-        if Some(alt) != last_alt && alt != hash && Some(alt) != last {
-            self.store(alt);
-        }
-        self.last_alt = Some(alt);
-        if Some(hash) != last && Some(hash) != last_alt {
-            self.store(hash);
-        }
-    }
-
-    fn store(&mut self, hash: u64) {
-        self.checksum ^= hash;
-        self.hashes.push(hash);
-        self.charge.cover(self.hashes.len() as u64 * 8);
+    fn add(&mut self, add: impl FnOnce(&mut FilterBuilder)) {
+        let before = self.builder.len();
+        add(&mut self.builder);
+        self.checksum ^= xor(&self.builder.hashes()[before..]);
+        self.charge.cover(self.builder.len() as u64 * 8);
     }
 
     fn finish(&mut self) -> Result<Vec<u8>, Problem> {
-        let hashes = std::mem::take(&mut self.hashes);
-        let checksum = std::mem::take(&mut self.checksum);
-        self.last_alt = None;
-        let mut filter = NativeFilter::with_bits_per_key(hashes.len() as u64, self.bits_per_key)?;
-        for &hash in &hashes {
-            filter.insert_hash(hash);
+        let content = self.checked();
+        self.builder.clear();
+        self.checksum = 0;
+        self.charge.cover(0);
+        content
+    }
+
+    fn checked(&self) -> Result<Vec<u8>, Problem> {
+        let content = self.builder.build()?.encode();
+        if !self.detects_corruption {
+            return Ok(content);
         }
-        if self.detects_corruption && hashes.iter().fold(0, |sum, hash| sum ^ hash) != checksum {
+        if xor(self.builder.hashes()) != self.checksum {
             return Err(Problem::Construction { why: "its hashes changed while they were kept" });
         }
-        let content = filter.encode();
-        if self.detects_corruption {
-            let view = NativeFilter::view(&content)
-                .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
-            if !hashes.iter().all(|&hash| view.may_contain_hash(hash)) {
-                return Err(Problem::Construction { why: "it denies keys that went in" });
-            }
+        let view = NativeFilter::view(&content)
+            .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
+        match self.builder.hashes().iter().all(|&hash| view.may_contain_hash(hash)) {
+            true => Ok(content),
+            false => Err(Problem::Construction { why: "it denies keys that went in" }),
         }
-        self.charge.cover(0);
-        Ok(content)
     }
 }
 
 impl fmt::Debug for NativeCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NativeCollector({} hashes)", self.hashes.len())
+        write!(f, "NativeCollector({} hashes)", self.builder.len())
     }
+}
+
+fn xor(hashes: &[u64]) -> u64 {
+    hashes.iter().fold(0, |sum, hash| sum ^ hash)
 }
 
 /// Memory of hashes, reserved in buckets; a refusal changes nothing, as in RocksDB.

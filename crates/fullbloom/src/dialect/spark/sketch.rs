@@ -6,7 +6,7 @@ use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::by_positions;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
-use crate::keys::KeyHasher;
+use crate::keys::{KeyHasher, TakesIntegers};
 use crate::probe::{self, BitLen};
 use crate::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -146,8 +146,12 @@ pub(crate) fn optimal_probes(keys: u64, bits: u64) -> u32 {
 
 impl<V: Version> Sealed for Sketch<V> {}
 
+impl<V: Version> TakesIntegers for Sketch<V> {}
+
 impl<V: Version> KeyHasher for Sketch<V> {
     type Hash = [u32; 2];
+    /// Spark converts every integer to a long.
+    const INTEGERS_ARE_LONGS: bool = true;
 
     /// The second hash is seeded with the first.
     #[inline(always)]

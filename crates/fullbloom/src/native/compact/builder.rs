@@ -10,7 +10,7 @@ use crate::error::SizeError;
 use crate::filter::Filter;
 use crate::kernel::pipeline::hash_all;
 use crate::kernel::{Body, Cpu, Task};
-use crate::keys::{Hashes, Keys};
+use crate::keys::{Hashes, Key, Keys};
 use crate::memory;
 use crate::native::dialect::Head;
 use crate::native::hashing::{Hasher, Hashing};
@@ -136,9 +136,8 @@ impl CompactBuilder {
     }
 
     /// Adds a key.
-    pub fn insert(&mut self, key: &[u8]) -> Result<(), BuildError> {
-        use crate::keys::KeyHasher as _;
-        let hash = self.hasher.hash(key);
+    pub fn insert(&mut self, key: impl Key<Hasher>) -> Result<(), BuildError> {
+        let hash = key.hash_with(&self.hasher);
         self.keys.lanes(1)[0].add(&[hash])?;
         self.keys.spill()
     }

@@ -7,7 +7,7 @@ use super::shards::Shards;
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::kernel::Cpu;
-use crate::keys::KeyHasher;
+use crate::keys::Key;
 use crate::native::dialect::Head;
 use crate::native::stored::assert_unlocked;
 use crate::native::{Hasher, Hashing, Secret};
@@ -162,7 +162,7 @@ impl<S> DynamicFilter<S> {
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate. A locked filter
     /// answers "maybe" to every key.
-    pub fn may_contain(&self, key: &[u8]) -> bool {
+    pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
         self.may_contain_hash(self.hash(key))
     }
 
@@ -176,7 +176,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     ///
     /// # Panics
     /// If the filter is [locked](Self::is_locked).
-    pub fn count(&self, key: &[u8]) -> u64 {
+    pub fn count(&self, key: impl Key<Hasher>) -> u64 {
         self.count_hash(self.hash(key))
     }
 
@@ -213,8 +213,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.
-    pub fn hash(&self, key: &[u8]) -> u64 {
-        self.hasher.hash(key)
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&self.hasher)
     }
 
     /// The number of keys: of a set, the insertions that returned true; of a counting filter, insertions

@@ -7,7 +7,7 @@ use super::shape::MIN_BITS;
 use super::shards::Shards;
 use crate::error::SizeError;
 use crate::kernel::pipeline::hash_all;
-use crate::keys::{Hashes, Keys};
+use crate::keys::{Hashes, Key, Keys};
 use crate::memory;
 use crate::native::dialect::Head;
 use crate::native::{Hasher, Hashing};
@@ -167,15 +167,15 @@ impl SharedDynamicFilter {
     }
 
     /// The hash of a key.
-    pub fn hash(&self, key: &[u8]) -> u64 {
-        crate::keys::KeyHasher::hash(&self.hasher, key)
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&self.hasher)
     }
 
     /// Adds a key. Returns true if it was certainly not present before (or has expired).
     ///
     /// # Errors
     /// When the memory to grow cannot be allocated; the key is then not inserted.
-    pub fn insert(&self, key: &[u8]) -> Result<bool, SizeError> {
+    pub fn insert(&self, key: impl Key<Hasher>) -> Result<bool, SizeError> {
         self.insert_hash(self.hash(key))
     }
 
@@ -221,7 +221,7 @@ impl SharedDynamicFilter {
     ///
     /// # Errors
     /// If the filter does not count its keys.
-    pub fn remove(&self, key: &[u8]) -> Result<bool, RemoveError> {
+    pub fn remove(&self, key: impl Key<Hasher>) -> Result<bool, RemoveError> {
         self.remove_hash(self.hash(key))
     }
 
@@ -232,7 +232,7 @@ impl SharedDynamicFilter {
 
     /// Whether the key may be present. A key that a thread has inserted is found by every thread from then
     /// on.
-    pub fn may_contain(&self, key: &[u8]) -> bool {
+    pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
         self.may_contain_hash(self.hash(key))
     }
 

@@ -8,6 +8,8 @@ use super::shards::{Aim, Shards};
 use crate::error::SizeError;
 use crate::kernel::slots::Select;
 use crate::kernel::{Body, Task};
+use crate::keys::Key;
+use crate::native::hashing::Hasher;
 use crate::native::stored::assert_unlocked;
 use alloc::boxed::Box;
 
@@ -20,7 +22,7 @@ impl DynamicFilter {
     ///
     /// # Panics
     /// If the filter is [locked](Self::is_locked).
-    pub fn insert(&mut self, key: &[u8]) -> Result<bool, SizeError> {
+    pub fn insert(&mut self, key: impl Key<Hasher>) -> Result<bool, SizeError> {
         self.insert_hash(self.hash(key))
     }
 
@@ -152,7 +154,7 @@ impl DynamicFilter {
     ///
     /// # Panics
     /// If the filter is [locked](Self::is_locked).
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool, RemoveError> {
+    pub fn remove(&mut self, key: impl Key<Hasher>) -> Result<bool, RemoveError> {
         self.remove_hash(self.hash(key))
     }
 
