@@ -7,7 +7,7 @@ use crate::report::Status;
 use crate::{database, sstable, table, text};
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Keys, Sstable};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct KeysOptions {
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
-    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_extractor: Option<EnginePrefix>,
 }
 
 /// What was found besides the keys.

@@ -15,7 +15,7 @@ use fullbloom_sstable::rebuild::first_clash;
 use fullbloom_sstable::report::recorded;
 use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, TOC};
 use fullbloom_sstable::{Sstable, walk};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use fullbloom_table::database::is_database_file;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ pub struct RebuildOptions {
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
-    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_extractor: Option<EnginePrefix>,
 }
 
 impl Default for RebuildOptions {

@@ -9,7 +9,7 @@ use crate::problem::{Code, Problem};
 use crate::report::{Counts, Found, Report, Status, Watch};
 use crate::sstable::{self, VerifiedSstable};
 use crate::table::VerifiedTable;
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use serde::Serialize;
 
 /// What `verify` reports about one filter.
@@ -38,7 +38,7 @@ pub struct VerifyOptions {
     /// The rate that filters of sstables should keep; `None` for the recorded one.
     pub fpr: Option<f64>,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
-    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_extractor: Option<EnginePrefix>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
     /// For tables given by name.

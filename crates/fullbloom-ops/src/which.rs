@@ -10,7 +10,7 @@ use crate::{database, sstable, table, text};
 use fullbloom::dialect::Name;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Sstable, partition_key_type};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use fullbloom_table::filter::Question;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub struct WhichOptions {
     /// The column of Parquet files.
     pub column: Option<String>,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
-    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_extractor: Option<EnginePrefix>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
 }

@@ -13,7 +13,7 @@ use fullbloom_table::compression::Compression;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
 use fullbloom_table::filter::{Holds, Policy};
 use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
-use fullbloom_table::{PrefixExtractor, TableError};
+use fullbloom_table::{EnginePrefix, TableError};
 use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
@@ -72,7 +72,7 @@ fn kinds() -> Result<Vec<(String, WriterOptions)>, Box<dyn Error>> {
     kinds.push(("v5-bloom-firstkey.sst".into(), WriterOptions { index: IndexLayout::FirstKey, ..default() }));
     for whole_keys in [true, false] {
         for (name, shape) in [("full", Layout::Full), ("decoupled", partitions(false))] {
-            let holds = Holds { whole_keys, prefixes: Some(PrefixExtractor::Fixed(11)) };
+            let holds = Holds::with_prefixes(whole_keys, EnginePrefix::Fixed(11));
             let filter = Some(FilterOptions { holds, ..filter(Name::RocksDb, shape)? });
             let index = IndexLayout::TwoLevel { target: 4096 };
             let holds = if whole_keys { "both" } else { "prefix" };

@@ -196,7 +196,7 @@ impl<S: Source> Table<S> {
             entries: properties.filter_entries().filter(|_| filter.layout().is_some()),
             expected_fpr: if sums.bits == 0 { 1.0 } else { sums.weighted_fpr / sums.bits as f64 },
             estimated_entries: sums.estimated,
-            holds: filter.holds(),
+            holds: filter.holds().clone(),
             prefix_extractor: properties.prefix_extractor(),
             data_blocks: self.count_blocks()?,
         })

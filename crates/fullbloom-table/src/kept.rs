@@ -3,7 +3,7 @@
 //! A filter is decoded once, when its block is read, and not for every lookup.
 
 use crate::contents::Contents;
-use crate::filter::{Front, KeptContent, PartitionedBlock};
+use crate::filter::{KeptContent, PartitionedBlock, SharedBlock};
 use std::sync::Arc;
 
 /// A block that stays in memory.
@@ -21,7 +21,7 @@ pub(crate) enum Decoded {
     /// A full filter, or a partition of one.
     Filter(KeptContent),
     /// The top-level index over the partitions of a filter.
-    FilterIndex(PartitionedBlock<Front>),
+    FilterIndex(PartitionedBlock<SharedBlock>),
 }
 
 impl KeptBlock {

@@ -73,7 +73,7 @@ pub use inspect::Inspection;
 pub use keys::{RangeDeletion, TableEntries, TableKeys};
 pub use lookup::{Found, KeyRange};
 pub use memtable::MemTable;
-pub use prefix::{PrefixExtractor, UnknownExtractor};
+pub use prefix::{EnginePrefix, PrefixExtractor, UnknownExtractor};
 pub use properties::Properties;
 pub use reader::{Keep, KeyForm, Reads, Table, TableOptions};
 pub use rebuild::Rebuilt;

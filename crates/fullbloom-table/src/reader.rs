@@ -11,14 +11,14 @@ use crate::cache::{BlockCache, Counts, Share};
 use crate::compression::{Expander, Limits};
 use crate::contents::Contents;
 use crate::error::{Problem, TableError};
-use crate::filter::{Family, Front, Holds, KeptContent, PartitionedBlock};
+use crate::filter::{Family, Holds, KeptContent, PartitionedBlock, SharedBlock};
 use crate::footer::{self, Footer};
 use crate::handle::{Handle, TRAILER_LEN};
 use crate::index::IndexShape;
 use crate::internal_key::KeyOrder;
 use crate::kept::{Decoded, Fetched, KeptBlock};
 use crate::metaindex::{FilterLayout, Metaindex};
-use crate::prefix::PrefixExtractor;
+use crate::prefix::{EnginePrefix, PrefixExtractor};
 use crate::properties::Properties;
 use crate::role::Role;
 use crate::source::{PlainFile, Source};
@@ -51,7 +51,7 @@ pub struct TableOptions {
     /// What the keys are.
     pub key_form: KeyForm,
     /// The database's prefix extractor, for tables whose own extractor is not known by name.
-    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// The block cache; without one, each block is read when it is needed.
     pub cache: Option<Arc<BlockCache>>,
     /// Where the index and a whole filter, or the top levels over their partitions, are kept.
@@ -203,15 +203,16 @@ impl<S: Source> Table<S> {
         // the caller gives the extractor.
         let prefixes = match name {
             Some(name) if self.properties.prefix_filtering() => {
-                name.parse().ok().or(self.options.prefix_extractor)
+                let known = name.parse::<EnginePrefix>().ok().map(Into::into);
+                known.or_else(|| self.options.prefix_extractor.clone())
             }
             _ => None,
         };
         (family, Holds { whole_keys: self.properties.whole_key_filtering(), prefixes })
     }
 
-    pub(crate) fn filter_terms(&self) -> (Family, Holds) {
-        self.filter_terms
+    pub(crate) fn filter_terms(&self) -> (Family, &Holds) {
+        (self.filter_terms.0, &self.filter_terms.1)
     }
 
     /// A block from memory, or else read and kept there.
@@ -275,7 +276,7 @@ impl<S: Source> Table<S> {
             (Role::Filter, Some(FilterLayout::Full)) | (Role::FilterPartition, _) => {
                 Decoded::Filter(KeptContent::keep(bytes, self.filter_terms.0))
             }
-            (Role::FilterIndex, _) => match self.filter_index(Front::from(bytes), handle) {
+            (Role::FilterIndex, _) => match self.filter_index(SharedBlock(Arc::clone(bytes)), handle) {
                 Ok(index) => Decoded::FilterIndex(index),
                 Err(_) => Decoded::Nothing, // the next use reads it again and gets the error
             },

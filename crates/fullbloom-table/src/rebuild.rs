@@ -76,7 +76,7 @@ impl<S: Source> Table<S> {
 
 /// Which rules can differ for a filter: those about prefixes.
 pub(crate) fn candidates<S: Source>(filter: &TableFilter<'_, S>) -> &'static [Rules] {
-    match filter.holds().prefixes {
+    match &filter.holds().prefixes {
         Some(_) => &[Rules::Since9_6, Rules::UpTo9_4, Rules::Of9_5],
         None => &[Rules::Since9_6],
     }
@@ -99,7 +99,7 @@ fn full<S: Source>(
     let contents: Vec<&[u8]> = stored.iter().map(|(_, content)| &content[..]).collect();
     for &dialect in dialects_of(table, filter.family(), &contents) {
         for &rules in candidates(filter) {
-            let named = filter.holds().prefixes.map(|_| rules);
+            let named = filter.holds().prefixes.as_ref().map(|_| rules);
             let walk = |bits_per_key: f64, lengths: Option<&[&[u8]]>| {
                 walk_full(table, filter, &stored, partitioned, (dialect, bits_per_key, rules), lengths)
             };
@@ -164,7 +164,8 @@ pub(crate) fn walk_full<S: Source>(
         true => Layout::Partitioned(Partitioning { with_index: true, ..Partitioning::default() }),
         false => Layout::Full,
     };
-    let options = FilterOptions { holds: filter.holds(), layout, rules, ..FilterOptions::new(policy) };
+    let options =
+        FilterOptions { holds: filter.holds().clone(), layout, rules, ..FilterOptions::new(policy) };
     let mut builder = FilterBlockBuilder::new(options).map_err(Problem::from)?;
     if let Some(lengths) = lengths {
         builder.fix_lengths(lengths.iter().map(|content| content.len() as u64).collect());
@@ -287,7 +288,7 @@ pub(crate) fn walk_per_block<S: Source>(
     bits_per_key: f64,
 ) -> Result<(Vec<u8>, u64), TableError> {
     let policy = Policy::new(dialect, bits_per_key).map_err(Problem::from)?;
-    let options = FilterOptions { holds: filter.holds(), ..FilterOptions::new(policy) };
+    let options = FilterOptions { holds: filter.holds().clone(), ..FilterOptions::new(policy) };
     let mut builder = FilterBlockBuilder::new(options).map_err(Problem::from)?;
     builder.start_block(0)?;
     let mut blocks = table.data_blocks()?;

@@ -167,11 +167,7 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
                 self.candidate.extend_from_slice(&suffix[..6]);
                 Question::Get
             } else {
-                let extractor = holds.prefixes;
-                let Some((prefix, next)) = extractor.and_then(|by| by.prefix(key).zip(by.prefix(next)))
-                else {
-                    break;
-                };
+                let Some((prefix, next)) = holds.prefix(key).zip(holds.prefix(next)) else { break };
                 if prefix.len() > LONGEST_MADE_UP {
                     break;
                 }

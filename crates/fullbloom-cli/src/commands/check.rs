@@ -13,7 +13,7 @@ use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
 use fullbloom_ops::{Code, Place, PlaceKind, Severity, table};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use fullbloom_table::filter::Question;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub struct Args {
 
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 
     /// The column of a Parquet file; keys are written like its values: decimal numbers or text
     #[arg(long, value_name = "NAME")]

@@ -4,7 +4,7 @@ use crate::error::{Failure, Status};
 use crate::output::{self, Output};
 use crate::text;
 use fullbloom_ops::{self as ops, KeysOptions, Place, keys};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub struct Args {
 
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 
     /// In directories of Cassandra, also look into snapshots and backups
     #[arg(long)]

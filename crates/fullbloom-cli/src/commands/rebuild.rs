@@ -9,7 +9,7 @@ use crate::text;
 use fullbloom::internal::replace;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Watch, rebuild};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ pub struct Args {
 
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 
     /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
     #[arg(long)]

@@ -19,7 +19,7 @@ use fullbloom_table::compression::Compression;
 use fullbloom_table::filter::Holds;
 use fullbloom_table::filter::build::{FilterOptions, Partitioning};
 use fullbloom_table::writer::{Format, TableWriter, WriterOptions};
-use fullbloom_table::{PrefixExtractor, Problem, TableError};
+use fullbloom_table::{EnginePrefix, Problem, TableError};
 use serde_json::json;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -86,7 +86,7 @@ struct BuildArgs {
 
     /// Insert prefixes into the filter too: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 
     /// Leave whole keys out of the filter
     #[arg(long, requires = "prefix_extractor")]
@@ -214,7 +214,7 @@ impl BuildArgs {
             ribbon: self.ribbon,
             partitions: self.partitions(),
             bits_per_key: self.bits_per_key,
-            holds: Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor },
+            holds: Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor.map(Into::into) },
         };
         let Some(dialect) = filter.dialect() else {
             return Err(Failure::new("--ribbon", "LevelDB has no Ribbon filters"));

@@ -15,7 +15,7 @@ use fullbloom_ops::filter::{FilterFile, ReadOptions, VerifiedFilter, verify_keys
 use fullbloom_ops::{
     self as ops, Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify,
 };
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ pub struct Args {
 
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 
     /// Look up the keys in these files, plain, gzip, zstd, xz or bzip2; - for standard input
     #[arg(long, value_name = "KEYS")]

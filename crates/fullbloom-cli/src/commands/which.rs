@@ -8,7 +8,7 @@ use crate::progress::Places;
 use crate::text;
 use fullbloom_ops::which::Answers;
 use fullbloom_ops::{Found, Place, WhichOptions, WhichReport, which};
-use fullbloom_table::PrefixExtractor;
+use fullbloom_table::EnginePrefix;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub struct Args {
 
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 
     /// In directories of Cassandra, also look into snapshots and backups
     #[arg(long)]

@@ -10,7 +10,7 @@ use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_table::metaindex::FilterLayout;
-use fullbloom_table::{Inspection, Source, Table};
+use fullbloom_table::{EnginePrefix, Inspection, Source, Table};
 use serde::Serialize;
 use std::path::Path;
 
@@ -95,7 +95,10 @@ pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRe
         );
         problems.insert(0, Problem::at(path, Code::EntriesDiffer, why));
     }
-    let extractor = found.holds.prefixes.map(|extractor| extractor.to_string());
+    let extractor = found.holds.prefixes.as_ref().map(|extractor| {
+        let name = extractor.name();
+        name.parse::<EnginePrefix>().map_or(name, |known| known.to_string())
+    });
     let record = TableRecord {
         path: path.display().to_string(),
         dialect: found.dialect,

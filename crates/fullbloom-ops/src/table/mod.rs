@@ -18,14 +18,14 @@ pub use verify::{VerifiedTable, verify};
 
 use crate::problem::{Code, Problem};
 use crate::text;
-use fullbloom_table::{BlockCache, PlainFile, PrefixExtractor, Source, Table, TableError, TableOptions};
+use fullbloom_table::{BlockCache, EnginePrefix, PlainFile, Source, Table, TableError, TableOptions};
 use std::path::Path;
 
 /// Filter partitions and data blocks that are kept, for keys in random order.
 const CACHE: u64 = 64 << 20;
 
 /// Opens the table in a file. `prefix_extractor` is for tables whose prefix extractor is not recognised.
-pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Table<PlainFile>, Problem> {
+pub fn open(path: &Path, prefix_extractor: Option<EnginePrefix>) -> Result<Table<PlainFile>, Problem> {
     let source = PlainFile::open(path);
     let source = source.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
     open_source(path, source, prefix_extractor)
@@ -35,12 +35,13 @@ pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Ta
 pub fn open_source<S: Source>(
     name: &Path,
     source: S,
-    prefix_extractor: Option<PrefixExtractor>,
+    prefix_extractor: Option<EnginePrefix>,
 ) -> Result<Table<S>, Problem> {
     if !crate::place::ends_as_table(&source) {
         return Err(Problem::at(name, Code::TableUnreadable, "has no LevelDB or RocksDB footer"));
     }
     let cache = Some(BlockCache::new(CACHE));
+    let prefix_extractor = prefix_extractor.map(Into::into);
     let options = TableOptions { cache, prefix_extractor, ..TableOptions::default() };
     Table::new(source, options).map_err(|e| problem(name, &e))
 }

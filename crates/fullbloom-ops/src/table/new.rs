@@ -44,7 +44,7 @@ impl NewFilter {
             (None, Format::RocksDb { .. }) => Layout::Full,
         };
         let policy = Policy::new(dialect, self.bits_per_key)?;
-        Ok(FilterOptions { holds: self.holds, layout, ..FilterOptions::new(policy) })
+        Ok(FilterOptions { holds: self.holds.clone(), layout, ..FilterOptions::new(policy) })
     }
 }
 

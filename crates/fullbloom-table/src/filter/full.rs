@@ -1,27 +1,34 @@
 //! A full filter, or one partition: a filter and what it holds.
 
+use super::hashed::{DEFAULT, HashedKey};
 use super::holds::{Holds, Question};
 use super::policy::Family;
 use fullbloom::NativeFilter;
+use fullbloom::Owned;
 use fullbloom::dialect::rocksdb::FullFilter;
-use fullbloom::filter::Dialect;
-use fullbloom::{Filter, Owned};
+use fullbloom::filter::Part;
 use std::sync::Arc;
 
-/// A full filter in borrowed bytes.
+/// A full filter over its block, parsed once: borrowed bytes, or anything that owns them and can stay in a block
+/// cache, such as `Bytes` or `Arc<[u8]>`.
 ///
 /// Any bytes are read as RocksDB reads them: bytes it does not know match every key, five bytes or fewer
 /// match none.
 #[derive(Debug)]
-pub struct FullBlock<'a> {
-    content: Content<&'a [u8]>,
+pub struct FullBlock<S> {
+    content: Content<Part<S>>,
     holds: Holds,
 }
 
-impl<'a> FullBlock<'a> {
+impl<S: AsRef<[u8]>> FullBlock<S> {
     /// The filter in these bytes, the plain contents of a filter block or partition that this family wrote.
-    pub fn new(bytes: &'a [u8], family: Family, holds: Holds) -> FullBlock<'a> {
-        FullBlock { content: Content::read(bytes, family), holds }
+    pub fn new(bytes: S, family: Family, holds: Holds) -> FullBlock<S> {
+        let content = match family {
+            Family::RocksDb => Content::RocksDb(FullFilter::over(bytes)),
+            Family::Native => Content::native(NativeFilter::over(bytes)),
+            Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
+        };
+        FullBlock { content, holds }
     }
 
     /// Whether the engine must read the table.
@@ -29,6 +36,17 @@ impl<'a> FullBlock<'a> {
     pub fn may_match(&self, question: Question, key: &[u8]) -> bool {
         let Some(probe) = self.holds.probe(question, key) else { return true };
         self.content.may_contain(probe)
+    }
+
+    /// As [`may_match`](Self::may_match), for a key that is looked up in many filters: whole keys are hashed
+    /// once for all of them.
+    #[inline]
+    pub fn may_match_hashed(&self, question: Question, key: &HashedKey<'_>) -> bool {
+        match self.holds.probe(question, key.key()) {
+            None => true,
+            Some(probe) if std::ptr::eq(probe, key.key()) => self.content.may_contain_hashed(key),
+            Some(prefix) => self.content.may_contain(prefix),
+        }
     }
 }
 
@@ -42,26 +60,16 @@ pub(crate) enum Content<S, N = S> {
 }
 
 /// A filter that is kept together with its block. RocksDB's bits are those of the block, native ones a copy.
-pub(crate) type KeptContent = Content<Front, Owned>;
+pub(crate) type KeptContent = Content<Part<SharedBlock>, Owned>;
 
-/// The first part of a shared block.
+/// A block that several owners share.
 #[derive(Debug, Clone)]
-pub(crate) struct Front {
-    block: Arc<Vec<u8>>,
-    len: usize,
-}
+pub(crate) struct SharedBlock(pub(crate) Arc<Vec<u8>>);
 
-impl From<&Arc<Vec<u8>>> for Front {
-    /// All of the block.
-    fn from(block: &Arc<Vec<u8>>) -> Front {
-        Front { block: Arc::clone(block), len: block.len() }
-    }
-}
-
-impl AsRef<[u8]> for Front {
+impl AsRef<[u8]> for SharedBlock {
     #[inline]
     fn as_ref(&self) -> &[u8] {
-        &self.block[..self.len]
+        &self.0
     }
 }
 
@@ -69,9 +77,7 @@ impl<'a> Content<&'a [u8]> {
     pub(crate) fn read(bytes: &'a [u8], family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::read(bytes)),
-            Family::Native => {
-                NativeFilter::view(bytes).map_or(Content::Unknown, |view| Content::Native(view.into()))
-            }
+            Family::Native => Content::native(NativeFilter::view(bytes)),
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         }
     }
@@ -81,22 +87,8 @@ impl KeptContent {
     /// As [`read`](Content::read), to be kept together with the block.
     pub(crate) fn keep(block: &Arc<Vec<u8>>, family: Family) -> Self {
         match family {
-            Family::RocksDb => Content::RocksDb(match FullFilter::read(block) {
-                FullFilter::Nothing => FullFilter::Nothing,
-                FullFilter::Everything => FullFilter::Everything,
-                FullFilter::Legacy(view) => {
-                    shared(&view, block).map_or(FullFilter::Everything, FullFilter::Legacy)
-                }
-                FullFilter::FastLocal(view) => {
-                    shared(&view, block).map_or(FullFilter::Everything, FullFilter::FastLocal)
-                }
-                FullFilter::Ribbon(view) => {
-                    shared(&view, block).map_or(FullFilter::Everything, FullFilter::Ribbon)
-                }
-            }),
-            Family::Native => {
-                NativeFilter::decode(block).map_or(Content::Unknown, |filter| Content::Native(filter.into()))
-            }
+            Family::RocksDb => Content::RocksDb(FullFilter::over(SharedBlock(Arc::clone(block)))),
+            Family::Native => Content::native(NativeFilter::decode(block)),
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         }
     }
@@ -110,18 +102,33 @@ impl KeptContent {
     }
 }
 
-/// The same filter over the block, which begins with its bits.
-fn shared<D: Dialect + Clone>(view: &Filter<D, &[u8]>, block: &Arc<Vec<u8>>) -> Option<Filter<D, Front>> {
-    let bits = Front { block: Arc::clone(block), len: view.bits().len() };
-    Filter::from_parts(view.dialect().clone(), bits).ok()
-}
-
 impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
+    /// Bytes that cannot be decoded match every key.
+    fn native<E>(decoded: Result<NativeFilter<N>, E>) -> Self {
+        decoded.map_or(Content::Unknown, |filter| Content::Native(filter.into()))
+    }
+
     #[inline]
     pub(crate) fn may_contain(&self, probe: &[u8]) -> bool {
         match self {
             Content::RocksDb(filter) => filter.may_contain(probe),
             Content::Native(filter) => filter.may_contain(probe),
+            Content::Unknown => true,
+        }
+    }
+    #[inline]
+    fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
+        match self {
+            Content::RocksDb(FullFilter::Nothing) => false,
+            Content::RocksDb(FullFilter::Everything) => true,
+            Content::RocksDb(FullFilter::Legacy(filter)) => filter.may_contain_hash(key.bloom32()),
+            Content::RocksDb(FullFilter::FastLocal(filter)) => filter.may_contain_hash(key.xxph3()),
+            Content::RocksDb(FullFilter::Ribbon(filter)) => filter.may_contain_hash(key.xxph3()),
+            // A locked filter has another hash than it says.
+            Content::Native(filter) if !filter.is_locked() && *filter.hashing() == DEFAULT => {
+                filter.may_contain_hash(key.native())
+            }
+            Content::Native(filter) => filter.may_contain(key.key()),
             Content::Unknown => true,
         }
     }

@@ -6,11 +6,12 @@
 //!   per block     key ─► index ─► data block's offset / 2 KiB ─► filter ─► maybe / no
 //! ```
 //!
-//! The readers here ([`FullBlock`], [`PartitionedBlock`], [`PerBlock`]) answer from borrowed blocks and need
+//! The readers here ([`FullBlock`], [`PartitionedBlock`], [`PerBlock`]) answer from blocks that they borrow or own, and need
 //! no table; [`TableFilter`] connects them to a [`Table`](crate::Table) and to its cache.
 
 pub mod build;
 mod full;
+mod hashed;
 mod holds;
 mod partitioned;
 mod per_block;
@@ -19,7 +20,8 @@ mod ranges;
 mod table_filter;
 
 pub use full::FullBlock;
-pub(crate) use full::{Content, Front, KeptContent};
+pub(crate) use full::{Content, KeptContent, SharedBlock};
+pub use hashed::HashedKey;
 pub use holds::{Holds, Question};
 pub use partitioned::PartitionedBlock;
 pub use per_block::PerBlock;

@@ -25,7 +25,7 @@ pub struct TableFilter<'t, S> {
     table: &'t Table<S>,
     entry: Option<&'t FilterEntry>,
     family: Family,
-    holds: Holds,
+    holds: &'t Holds,
 }
 
 impl<S: Source> Table<S> {
@@ -69,7 +69,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
     }
 
     /// What it holds.
-    pub fn holds(&self) -> Holds {
+    pub fn holds(&self) -> &'t Holds {
         self.holds
     }
 

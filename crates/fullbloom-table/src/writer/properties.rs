@@ -55,7 +55,7 @@ impl Summary {
         };
         let flag = |on: bool| if on { b"1".to_vec() } else { b"0".to_vec() };
         let filter = options.filter.as_ref();
-        let prefixes = filter.and_then(|filter| filter.holds.prefixes);
+        let prefixes = filter.and_then(|filter| filter.holds.prefixes.as_ref());
         let kind: u32 = match options.index {
             IndexLayout::Binary => 0,
             IndexLayout::TwoLevel { .. } => 2,
@@ -90,7 +90,7 @@ impl Summary {
             ("rocksdb.num.range-deletions", number(self.range_deletions)),
             (
                 "rocksdb.prefix.extractor.name",
-                prefixes.map_or("nullptr".to_owned(), |extractor| extractor.engine_name()).into_bytes(),
+                prefixes.map_or("nullptr".to_owned(), |extractor| extractor.name()).into_bytes(),
             ),
             ("rocksdb.property.collectors", b"[]".to_vec()),
             ("rocksdb.raw.key.size", number(self.key_bytes)),

@@ -11,7 +11,7 @@ use fullbloom_table::filter::{Holds, Policy, Question};
 use fullbloom_table::footer::Footer;
 use fullbloom_table::handle::Handle;
 use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
-use fullbloom_table::{Limits, PrefixExtractor, Problem, Table, TableError, TableOptions};
+use fullbloom_table::{EnginePrefix, Limits, Problem, Table, TableError, TableOptions};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, prefixes};
 
@@ -35,18 +35,18 @@ fn small(options: WriterOptions, keys: u32) -> Vec<u8> {
 
 /// One small table of each kind.
 fn small_tables() -> Vec<(String, Vec<u8>)> {
-    let filter = |dialect, layout, prefixes| {
+    let filter = |dialect, layout, prefix: EnginePrefix| {
         let policy = Policy::new(dialect, 10.0).unwrap();
         Some(FilterOptions {
             layout,
-            holds: Holds { whole_keys: true, prefixes },
+            holds: Holds::with_prefixes(true, prefix),
             ..FilterOptions::new(policy)
         })
     };
     let partitions = |with_index| Layout::Partitioned(Partitioning { target: 80, deviation: 10, with_index });
     let small_blocks = WriterOptions { block_size: 200, restart_interval: 3, ..WriterOptions::default() };
     let two_level = WriterOptions { index: IndexLayout::TwoLevel { target: 60 }, ..small_blocks.clone() };
-    let fixed = Some(PrefixExtractor::Fixed(8));
+    let fixed = EnginePrefix::Fixed(8);
     let mut tables = Vec::new();
     for version in [2, 5, 6] {
         for checksum in [Checksum::Crc32c, Checksum::Xxh3] {

@@ -8,7 +8,7 @@ use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning, Rules}
 use fullbloom_table::filter::{Holds, Policy};
 use fullbloom_table::metaindex::FilterLayout;
 use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
-use fullbloom_table::{Role, Table, TableOptions};
+use fullbloom_table::{EnginePrefix, Role, Table, TableOptions};
 use fullbloom_testkit::vectors::Record;
 
 fn number(golden: &Golden, name: &str, default: u64) -> u64 {
@@ -50,7 +50,7 @@ fn options_of(golden: &Golden) -> WriterOptions {
     let decoupled = golden.option("decouple_partitioned_filters") == Some("true");
     let holds = Holds {
         whole_keys: golden.option("whole_key_filtering") != Some("false"),
-        prefixes: golden.option("prefix_extractor").map(|name| name.parse().unwrap()),
+        prefixes: golden.option("prefix_extractor").map(|name| name.parse::<EnginePrefix>().unwrap().into()),
     };
     let layout = match (partitioned, per_block) {
         (true, _) => Layout::Partitioned(Partitioning { target, deviation: 10, with_index: !decoupled }),

@@ -5,7 +5,7 @@ use fullbloom::internal::rocksdb::BUCKET;
 use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning};
 use fullbloom_table::filter::{Family, FullBlock, Holds, Policy, Question};
 use fullbloom_table::writer::{IndexLayout, TableWriter, WriterOptions};
-use fullbloom_table::{BlockCache, PrefixExtractor, Rebuilt, Table, TableOptions};
+use fullbloom_table::{BlockCache, EnginePrefix, Rebuilt, Table, TableOptions};
 
 fn key(i: u32) -> Vec<u8> {
     format!("user{:04}/{:03}", i / 10, i % 10).into_bytes()
@@ -27,10 +27,10 @@ fn table(layout: Layout, holds: Holds, keys: u32) -> Table<Vec<u8>> {
 fn full_and_partitioned_native_filters_find_every_key_and_keep_their_rate() {
     let partitions =
         |with_index| Layout::Partitioned(Partitioning { target: 2000, deviation: 10, with_index });
-    let both = Holds { whole_keys: true, prefixes: Some(PrefixExtractor::Fixed(8)) };
+    let both = |whole_keys| Holds::with_prefixes(whole_keys, EnginePrefix::Fixed(8));
     for layout in [Layout::Full, partitions(false), partitions(true)] {
-        for holds in [Holds::default(), both, Holds { whole_keys: false, ..both }] {
-            let table = table(layout, holds, 5000);
+        for holds in [Holds::default(), both(true), both(false)] {
+            let table = table(layout, holds.clone(), 5000);
             let found = table.verify(20_000).unwrap();
             assert!(found.is_sound(), "{layout:?} {holds:?}: {found:?}");
             assert!(matches!(found.rebuilt, Rebuilt::Identical { .. }), "{layout:?} {holds:?}: {found:?}");

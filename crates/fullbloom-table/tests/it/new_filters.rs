@@ -3,11 +3,12 @@
 
 use crate::common::{self, keys_of};
 use fullbloom::dialect::Name;
-use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
-use fullbloom_table::filter::{Holds, Policy, Question};
+use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning};
+use fullbloom_table::filter::{Family, FullBlock, HashedKey, Holds, Policy, Question};
 use fullbloom_table::metaindex::FilterLayout;
 use fullbloom_table::writer::{IndexLayout, TableWriter, WriterOptions};
-use fullbloom_table::{FilterSize, NewFilter, PrefixExtractor, Role, Table, TableOptions};
+use fullbloom_table::{EnginePrefix, FilterSize, NewFilter, PrefixExtractor, Role, Table, TableOptions};
+use std::sync::Arc;
 
 fn written(table: &Table<&[u8]>, filter: &NewFilter) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -180,7 +181,7 @@ fn keys_outside_the_domain_of_the_prefix_extractor_are_never_denied() {
     for (layout, whole_keys) in
         [(Layout::Full, true), (Layout::Full, false), (partitions, true), (partitions, false)]
     {
-        let holds = Holds { whole_keys, prefixes: Some(PrefixExtractor::Fixed(6)) };
+        let holds = Holds::with_prefixes(whole_keys, EnginePrefix::Fixed(6));
         let policy = Policy::new(Name::RocksDb, 10.0).unwrap();
         let filter = Some(FilterOptions { layout, holds, ..FilterOptions::new(policy) });
         let index = match layout {
@@ -211,5 +212,95 @@ fn keys_outside_the_domain_of_the_prefix_extractor_are_never_denied() {
         let denied = (0..199).filter(|i| !may(Question::Seek, &format!("{:04}:{i}", i * 3 + 1))).count();
         assert!(denied > 150, "{layout:?} {whole_keys} {denied}");
         assert!(table.verify(100).unwrap().is_sound(), "{layout:?} {whole_keys}");
+    }
+}
+
+/// Up to the first slash; keys without one have no prefix.
+#[derive(Debug)]
+struct UpToSlash;
+
+impl PrefixExtractor for UpToSlash {
+    fn prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        key.iter().position(|byte| *byte == b'/').map(|end| &key[..=end])
+    }
+
+    fn name(&self) -> String {
+        "test.UpToSlash".to_owned()
+    }
+}
+
+#[test]
+fn an_engine_can_bring_its_own_prefixes() {
+    let partitions = Layout::Partitioned(Partitioning { target: 80, deviation: 10, with_index: false });
+    for (dialect, layout) in
+        [(Name::RocksDb, Layout::Full), (Name::Native, Layout::Full), (Name::RocksDb, partitions)]
+    {
+        let policy = Policy::new(dialect, 12.0).unwrap();
+        let holds = Holds::with_prefixes(true, UpToSlash);
+        let filter = Some(FilterOptions { layout, holds, ..FilterOptions::new(policy) });
+        let index = match layout {
+            Layout::Full => WriterOptions::default().index,
+            _ => IndexLayout::TwoLevel { target: 60 },
+        };
+        let options = WriterOptions { filter, index, block_size: 200, ..WriterOptions::default() };
+        let mut writer = TableWriter::new(Vec::new(), options).unwrap();
+        for user in 100..200 {
+            for item in 0..5 {
+                writer.put(format!("u{user}/{item}").as_bytes(), b"v").unwrap();
+            }
+        }
+        let bytes = writer.finish().unwrap().into_inner();
+        // The name is in the table; without the extractor, the filter cannot answer for prefixes.
+        let may_seek = |options, user: u32| {
+            let table = Table::new(&bytes[..], options).unwrap();
+            table.filter().unwrap().may_match(Question::Seek, format!("u{user}/9").as_bytes()).unwrap()
+        };
+        let given = || {
+            let prefix_extractor: Option<Arc<dyn PrefixExtractor>> = Some(Arc::new(UpToSlash));
+            TableOptions { prefix_extractor, ..TableOptions::default() }
+        };
+        assert!((100..200).all(|user| may_seek(given(), user)), "{dialect} {layout:?}");
+        let passed = (300..400).filter(|user| may_seek(given(), *user)).count();
+        assert!(passed < 10, "{dialect} {layout:?}: {passed} absent prefixes");
+        assert!((300..400).all(|user| may_seek(TableOptions::default(), user)), "{dialect} {layout:?}");
+        assert!(Table::new(&bytes[..], given()).unwrap().verify(100).unwrap().is_sound());
+    }
+}
+
+#[test]
+fn hashed_keys_get_the_answers_of_keys_in_filters_of_every_family() {
+    let keys: Vec<String> = (0..2_000).map(|i| format!("{:03}/{i}", i / 10)).collect();
+    let extractor = || Holds::with_prefixes(false, UpToSlash);
+    let mut blocks = Vec::new();
+    for (dialect, family) in [
+        (Name::RocksDb, Family::RocksDb),
+        (Name::RocksDbLegacy, Family::RocksDb),
+        (Name::RocksDbRibbon, Family::RocksDb),
+        (Name::Native, Family::Native),
+    ] {
+        for holds in [Holds::default(), extractor()] {
+            let policy = Policy::new(dialect, 10.0).unwrap();
+            let options = FilterOptions { holds: holds.clone(), ..FilterOptions::new(policy) };
+            let mut builder = FilterBlockBuilder::new(options).unwrap();
+            keys.iter().step_by(2).for_each(|key| builder.add(key.as_bytes()).unwrap());
+            let Finished::Block(block) = builder.finish().unwrap() else { panic!("one block") };
+            blocks.push(FullBlock::new(Arc::<[u8]>::from(block), family, holds));
+        }
+    }
+    blocks.push(FullBlock::new(Arc::from([7; 40]), Family::RocksDb, Holds::default()));
+    blocks.push(FullBlock::new(Arc::from([]), Family::RocksDb, Holds::default()));
+    blocks.push(FullBlock::new(Arc::from([1, 2, 3]), Family::Native, Holds::default()));
+    for question in [Question::Get, Question::Seek] {
+        let mut passed = 0;
+        let absent: Vec<String> = (0..2_000).map(|i| format!("{:03}x/{i}", i / 10)).collect();
+        for key in keys.iter().chain(&absent) {
+            let hashed = HashedKey::new(key.as_bytes());
+            for block in &blocks {
+                let answer = block.may_match(question, key.as_bytes());
+                assert_eq!(block.may_match_hashed(question, &hashed), answer, "{block:?} {key}");
+                passed += usize::from(answer);
+            }
+        }
+        assert!(passed > keys.len() && passed < 2 * keys.len() * blocks.len(), "{question:?}: {passed}");
     }
 }

@@ -5,7 +5,6 @@ use super::{FilterOptions, Rules};
 use crate::error::Problem;
 use crate::filter::holds::Holds;
 use crate::filter::policy::FullPolicy;
-use crate::prefix::PrefixExtractor;
 use fullbloom::SizeError;
 use std::collections::VecDeque;
 
@@ -42,7 +41,7 @@ struct ByText {
 impl EntryBuilder {
     pub(super) fn new(options: &FilterOptions, partitioned: bool) -> Result<EntryBuilder, SizeError> {
         let (builder, policy) = (Collector::new(options)?, options.policy.full()?);
-        let (holds, rules) = (options.holds, options.rules);
+        let (holds, rules) = (options.holds.clone(), options.rules);
         Ok(EntryBuilder {
             builder,
             policy,
@@ -63,8 +62,8 @@ impl EntryBuilder {
         &self.policy
     }
 
-    pub(super) fn extractor(&self) -> Option<PrefixExtractor> {
-        self.holds.prefixes
+    pub(super) fn holds(&self) -> &Holds {
+        &self.holds
     }
 
     /// Entries of all partitions.
@@ -87,7 +86,7 @@ impl EntryBuilder {
     }
 
     pub(super) fn add(&mut self, key: &[u8]) {
-        let prefix = self.holds.prefixes.and_then(|extractor| extractor.prefix(key));
+        let prefix = self.holds.prefix(key);
         if self.rules != Rules::Since9_6 {
             return self.add_by_text(key, prefix);
         }

@@ -139,7 +139,8 @@ impl PartitionedBuilder {
     }
 
     fn close(&mut self, partition_key: Vec<u8>, next: Option<&[u8]>) -> Result<(), Problem> {
-        let prefix = |key| self.entries.extractor().and_then(|extractor| extractor.prefix(key));
+        let holds = self.entries.holds().clone();
+        let prefix = |key| holds.prefix(key);
         let (next_prefix, last_prefix) = (next.and_then(prefix), prefix(&self.last_key).map(<[u8]>::to_vec));
         if let Some(next_prefix) = next_prefix {
             self.entries.add_next_prefix(next_prefix);

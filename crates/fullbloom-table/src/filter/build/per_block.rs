@@ -33,7 +33,7 @@ impl PerBlockBuilder {
         }
         Ok(PerBlockBuilder {
             policy,
-            holds: options.holds,
+            holds: options.holds.clone(),
             pending: Vec::new(),
             starts: Vec::new(),
             last_prefix: None,
@@ -58,7 +58,7 @@ impl PerBlockBuilder {
     }
 
     pub(super) fn add(&mut self, key: &[u8]) {
-        if let Some(prefix) = self.holds.prefixes.and_then(|extractor| extractor.prefix(key)) {
+        if let Some(prefix) = self.holds.prefix(key) {
             let last = self.last_prefix.map(|(start, end)| &self.pending[start..end]);
             if last != Some(prefix) {
                 let start = self.pending.len();

@@ -5,7 +5,7 @@ use super::legacy::Bloom32;
 use super::{RocksDb, RocksDbLegacy, RocksDbRibbon, TRAILER, fast_local, ribbon, split};
 use crate::bits::Owned;
 use crate::dialect::Name;
-use crate::filter::{Check, Dialect, Filter, Format, View};
+use crate::filter::{Check, Dialect, Filter, Format, Part, View};
 use crate::kernel::pipeline::Answers;
 use crate::keys::Keys;
 use alloc::vec::Vec;
@@ -61,6 +61,37 @@ impl<'a> FullFilter<&'a [u8]> {
             ribbon::MARKER => FullFilter::Ribbon(over(RocksDbRibbon::read(data, trailer).ok()?, data)?),
             _ => FullFilter::Legacy(over(RocksDbLegacy::read(data, trailer).ok()?, data)?),
         })
+    }
+}
+
+impl<S: AsRef<[u8]>> FullFilter<Part<S>> {
+    /// As [`read`](FullFilter::read), over any owner of the bytes: `Bytes`, an `Arc<[u8]>`, a `Vec<u8>`.
+    ///
+    /// ```
+    /// use fullbloom::dialect::rocksdb::FullFilter;
+    /// use std::sync::Arc;
+    ///
+    /// let block: Arc<[u8]> = Arc::from([0u8; 6]); // as held in a block cache
+    /// assert!(FullFilter::over(block).may_contain(b"key"), "unknown bytes match every key");
+    /// ```
+    pub fn over(storage: S) -> Self {
+        // The bits are at the beginning of the block.
+        match FullFilter::read(storage.as_ref()) {
+            FullFilter::Nothing => FullFilter::Nothing,
+            FullFilter::Everything => FullFilter::Everything,
+            FullFilter::Legacy(view) => {
+                let (dialect, bits) = (view.dialect, 0..view.bits.len());
+                FullFilter::Legacy(Filter { dialect, bits: Part::new(storage, bits) })
+            }
+            FullFilter::FastLocal(view) => {
+                let (dialect, bits) = (view.dialect, 0..view.bits.len());
+                FullFilter::FastLocal(Filter { dialect, bits: Part::new(storage, bits) })
+            }
+            FullFilter::Ribbon(view) => {
+                let (dialect, bits) = (view.dialect, 0..view.bits.len());
+                FullFilter::Ribbon(Filter { dialect, bits: Part::new(storage, bits) })
+            }
+        }
     }
 }
 
