@@ -3,7 +3,7 @@
 use fullbloom_sstable::{bti, index, scylla, statistics, toc};
 use fullbloom_table::filter::{Family, PartitionedBlock, PerBlock, Question};
 use fullbloom_table::manifest::Manifest;
-use fullbloom_table::{FilterSize, Limits, PrefixExtractor, Table, TableOptions};
+use fullbloom_table::{FilterSize, Limits, EnginePrefix, Table, TableOptions};
 
 /// Compressed blocks may be this large in the fuzzed tables; a few are held at a time.
 const BLOCK_LEN: u64 = 1 << 20;
@@ -14,7 +14,7 @@ pub fn table(data: &[u8]) {
     let options = TableOptions {
         limits: Limits { block_len: BLOCK_LEN, ratio: 32768 },
         skip_checksums: true,
-        prefix_extractor: Some(PrefixExtractor::Capped(4)),
+        prefix_extractor: Some(EnginePrefix::Capped(4).into()),
         ..TableOptions::default()
     };
     let Ok(table) = Table::new(data, options) else { return };
