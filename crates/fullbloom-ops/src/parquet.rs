@@ -11,7 +11,7 @@ use fullbloom::Filter;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::Parquet;
 use fullbloom::typed::KeyType;
-use fullbloom_parquet::{Chunk, Error, File, Options, Source, Type};
+use fullbloom_parquet::{Chunk, Error, File, Options, PhysicalType, Source};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -247,10 +247,10 @@ fn column<'f>(path: &Path, file: &'f File, name: Option<&str>) -> Result<Vec<&'f
 /// The type of a column's values.
 pub(crate) fn key_type(chunk: &Chunk) -> KeyType {
     match chunk.physical_type {
-        Type::INT32 => KeyType::Int,
-        Type::INT64 => KeyType::Long,
-        Type::FLOAT => KeyType::Float,
-        Type::DOUBLE => KeyType::Double,
+        PhysicalType::Int32 => KeyType::Int,
+        PhysicalType::Int64 => KeyType::Long,
+        PhysicalType::Float => KeyType::Float,
+        PhysicalType::Double => KeyType::Double,
         _ => KeyType::Bytes,
     }
 }

@@ -12,8 +12,8 @@ use std::panic::{self, AssertUnwindSafe};
 pub enum Error {
     /// The system refused to read it.
     Io(io::Error),
-    /// The parquet crate refuses the file.
-    File(ParquetError),
+    /// It is not a Parquet file, or the parquet crate refuses it.
+    File(Box<dyn std::error::Error + Send + Sync>),
     /// The parquet crate panicked on its bytes.
     Panicked,
     /// The footer puts a filter outside the file.
@@ -81,7 +81,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Io(e) => Some(e),
-            Error::File(e) => Some(e),
+            Error::File(e) => Some(&**e),
             Error::Filter(e) => Some(e),
             _ => None,
         }
@@ -94,9 +94,11 @@ impl From<io::Error> for Error {
     }
 }
 
-impl From<ParquetError> for Error {
-    fn from(e: ParquetError) -> Error {
-        Error::File(e)
+impl Error {
+    /// An error of the parquet crate. No `From`: that would be a public implementation for a type of that
+    /// crate, whose major version changes every few months.
+    pub(crate) fn refused(e: ParquetError) -> Error {
+        Error::File(Box::new(e))
     }
 }
 

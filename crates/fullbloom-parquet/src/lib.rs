@@ -11,14 +11,17 @@
 
 mod error;
 mod file;
+mod footer;
 mod pages;
 mod source;
 mod thrift;
+mod types;
 mod values;
 mod verify;
 
 pub use error::Error;
-pub use file::{Chunk, File, MAGIC, is_parquet};
-pub use parquet::basic::Type;
+pub use file::{File, MAGIC, is_parquet};
+pub use footer::Chunk;
 pub use source::Source;
+pub use types::PhysicalType;
 pub use verify::{Options, Verified};

@@ -13,9 +13,6 @@ const DICTIONARY: u64 = 16 << 20;
 /// Bytes read for the header of a page at first, and at most: statistics may be in it.
 const HEADER: [u64; 2] = [1 << 10, 16 << 20];
 
-/// The end of a file: the length of the footer, and the magic.
-const TAIL: u64 = 8;
-
 /// Values of a chunk with repeated values that are read whatever its records. One record may have all values
 /// of the chunk, and its levels and values are in memory together: up to half a gibibyte.
 const REPEATED_VALUES: u64 = 1 << 24;
@@ -38,22 +35,16 @@ const DICTIONARY_VALUES: &[i16] = &[7, 1];
 const DATA_VALUES: &[i16] = &[5, 1];
 const DATA_V2_VALUES: &[i16] = &[8, 1];
 
-/// Checks that every list of the footer fits into it, and that its schema is a tree of few levels. Returns
-/// where the footer begins.
-pub(crate) fn check_footer(file: &Shared, file_len: u64) -> Result<u64, Error> {
-    let Some(end) = file_len.checked_sub(TAIL) else { return Ok(0) }; // the parquet crate refuses it
-    let tail = file.read(end, TAIL)?;
-    let Some((len, b"PAR1")) = tail.split_first_chunk::<4>() else { return Ok(0) };
-    let Some(at) = end.checked_sub(u32::from_le_bytes(*len).into()) else { return Ok(0) };
-    let footer = file.read(at, end - at)?;
+/// Checks that every list of the footer fits into it, and that its schema is a tree of few levels.
+pub(crate) fn check_footer(footer: &[u8]) -> Result<(), Error> {
     let mut schema = Schema { left: Vec::new(), fits: true };
-    let walked = thrift::walk(&footer, |path, met| match (path, met) {
+    let walked = thrift::walk(footer, |path, met| match (path, met) {
         (ELEMENT, Met::Struct) => schema.element(),
         (CHILDREN, Met::Number(children)) => schema.children(children, footer.len() as i64),
         _ => {}
     });
     match walked {
-        Some(_) if schema.fits => Ok(at),
+        Some(_) if schema.fits => Ok(()),
         Some(_) => Err(Error::Malformed { what: "the schema" }),
         None => Err(Error::Malformed { what: "the footer" }),
     }

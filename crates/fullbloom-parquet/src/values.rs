@@ -1,10 +1,11 @@
 //! The values of a column chunk, as the bytes that are hashed: the plain encoding without a length.
 
 use crate::error::{Error, guarded};
-use crate::file::{Chunk, File};
+use crate::file::File;
+use crate::footer::Chunk;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
-use parquet::file::reader::FileReader;
+use parquet::file::reader::RowGroupReader;
 
 /// Records read at once.
 const BATCH: usize = 4096;
@@ -18,8 +19,8 @@ impl File {
     pub fn for_each_values(&self, chunk: &Chunk, mut each: impl FnMut(&[Vec<u8>])) -> Result<(), Error> {
         guarded(|| {
             self.check_pages(chunk)?;
-            let group = self.reader.get_row_group(chunk.row_group)?;
-            match group.get_column_reader(chunk.column)? {
+            let group = self.row_group(chunk.row_group).map_err(Error::refused)?;
+            match group.get_column_reader(chunk.column).map_err(Error::refused)? {
                 ColumnReader::BoolColumnReader(_) => Err(Error::Type),
                 ColumnReader::Int32ColumnReader(r) => read(r, |v| v.to_le_bytes().to_vec(), &mut each),
                 ColumnReader::Int64ColumnReader(r) => read(r, |v| v.to_le_bytes().to_vec(), &mut each),
@@ -45,8 +46,9 @@ fn read<T: DataType>(
         values.clear();
         definitions.clear();
         repetitions.clear();
-        let (records, _, levels) =
-            reader.read_records(BATCH, Some(&mut definitions), Some(&mut repetitions), &mut values)?;
+        let (records, _, levels) = reader
+            .read_records(BATCH, Some(&mut definitions), Some(&mut repetitions), &mut values)
+            .map_err(Error::refused)?;
         if records == 0 && levels == 0 {
             return Ok(());
         }

@@ -1,7 +1,8 @@
 //! Checks that every value of a column is in its filter.
 
 use crate::error::Error;
-use crate::file::{Chunk, File};
+use crate::file::File;
+use crate::footer::Chunk;
 use fullbloom::Filter;
 use fullbloom::dialect::Parquet;
 use fullbloom::hash::xxh64;
