@@ -1,5 +1,6 @@
 //! What can be wrong with a Parquet file.
 
+use crate::types::PhysicalType;
 use fullbloom::DecodeError;
 use parquet::errors::ParquetError;
 use std::fmt;
@@ -48,6 +49,42 @@ pub enum Error {
         /// The values that its pages announce.
         values: u64,
     },
+    /// The file has no column of this name.
+    NoColumn {
+        /// The name.
+        name: String,
+    },
+    /// Several columns have this name. Names that contain dots can look like the path to a nested column.
+    AmbiguousColumn {
+        /// The name.
+        name: String,
+    },
+    /// The value is not of the column's type, and cannot be converted to it without changing it.
+    ValueType {
+        /// The value's type.
+        value: PhysicalType,
+        /// The column's type.
+        column: PhysicalType,
+    },
+    /// The value has another length than every value of the column.
+    ValueLen {
+        /// Bytes of the value.
+        len: usize,
+        /// Bytes of the column's values.
+        column_len: i32,
+    },
+    /// The query was made for a column that differs from this file's column.
+    OtherColumn {
+        /// The name of the column that the query was made for.
+        name: String,
+    },
+    /// The file has no such row group.
+    NoRowGroup {
+        /// The number of the row group, from 0.
+        row_group: usize,
+        /// Row groups of the file.
+        row_groups: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -72,6 +109,23 @@ impl fmt::Display for Error {
             }
             Error::TooManyValues { values } => {
                 write!(f, "{values} repeated values are more than are read for so few records")
+            }
+            Error::NoColumn { name } => write!(f, "the file has no column {name:?}"),
+            Error::AmbiguousColumn { name } => write!(f, "the file has several columns {name:?}"),
+            Error::ValueType { value, column } => {
+                write!(
+                    f,
+                    "a value of type {value} cannot be looked up in a column of type {column}: convert it"
+                )
+            }
+            Error::ValueLen { len, column_len } => {
+                write!(f, "a value of {len} bytes cannot be in a column whose values have {column_len} bytes")
+            }
+            Error::OtherColumn { name } => {
+                write!(f, "the query was made for a column {name:?} that differs from this file's column")
+            }
+            Error::NoRowGroup { row_group, row_groups } => {
+                write!(f, "no row group {row_group}: the file has {row_groups}, counted from 0")
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::footer::{self, Chunk, Footer, Step};
 use crate::pages;
+use crate::prune::{Answer, Pruned, Query, Value};
 use crate::source::{OnDisk, Shared, Source};
 use parquet::file::properties::ReaderProperties;
 use parquet::file::serialized_reader::SerializedRowGroupReader;
@@ -49,12 +50,41 @@ impl File {
         &self.footer.chunks
     }
 
+    /// The number of row groups.
+    pub fn row_groups(&self) -> usize {
+        self.footer.row_groups()
+    }
+
     /// The bytes of a chunk's filter, header and blocks; `None` if it has none.
     ///
     /// The filter must lie between the magic and the footer, have the length that the footer records, and
     /// share no byte with the beginning of another filter.
     pub fn filter_bytes(&self, chunk: &Chunk) -> Result<Option<Vec<u8>>, Error> {
         finish(&self.source, self.footer.filter(chunk)?)
+    }
+
+    /// The row groups that may contain at least one of these values in a column, by its filters.
+    ///
+    /// `column` is the path to a column, with dots between the names of nested groups: `address.city`, or
+    /// `tags.list.element`. Values of a type that does not fit the column are an error. A filter that is
+    /// missing, damaged or cannot be read is none: its row group is kept, and [`Pruned::answers`] says why.
+    pub fn prune(&self, column: &str, values: &[Value<'_>]) -> Result<Pruned, Error> {
+        let query = self.query(column, values)?;
+        Ok(Pruned::new((0..self.row_groups()).map(|group| self.may_contain(&query, group)).collect()))
+    }
+
+    /// Hashes values for lookups in the filters of a column; see [`prune`](File::prune). For readers that
+    /// skip row groups by other means first, and have many files of one schema.
+    pub fn query(&self, column: &str, values: &[Value<'_>]) -> Result<Query, Error> {
+        Query::new(&self.footer, column, values)
+    }
+
+    /// Whether a row group may contain at least one value of the query.
+    pub fn may_contain(&self, query: &Query, row_group: usize) -> Answer {
+        match query.chunk(&self.footer, row_group) {
+            Ok(chunk) => query.answer(chunk, self.filter_bytes(chunk)),
+            Err(answer) => answer,
+        }
     }
 
     /// The parquet crate's reader of a row group.

@@ -74,6 +74,7 @@ impl Chunk {
 /// What the footer says.
 pub(crate) struct Footer {
     pub(crate) metadata: ParquetMetaData,
+    pub(crate) columns: Vec<Column>,
     /// All columns of the first row group, then all of the second, and so on.
     pub(crate) chunks: Vec<Chunk>,
     /// Where filters begin, sorted.
@@ -131,7 +132,7 @@ impl Footer {
         }
         let mut filters: Vec<i64> = chunks.iter().filter_map(|chunk| Some(chunk.filter?.0)).collect();
         filters.sort_unstable();
-        Ok(Footer { metadata, chunks, filters, start, file_len })
+        Ok(Footer { metadata, columns, chunks, filters, start, file_len })
     }
 
     /// Reads the bytes of a chunk's filter; `None` if it has none.
@@ -174,6 +175,20 @@ impl Footer {
             Ok(Step::Done(Some(bytes)))
         };
         Ok(Step::Read(at..at + first, Box::new(next)))
+    }
+
+    /// The number of the column of this name.
+    pub(crate) fn column(&self, name: &str) -> Result<usize, Error> {
+        let mut named = self.columns.iter().enumerate().filter(|(_, column)| column.name == name);
+        match (named.next(), named.next()) {
+            (Some((number, _)), None) => Ok(number),
+            (None, _) => Err(Error::NoColumn { name: name.to_owned() }),
+            _ => Err(Error::AmbiguousColumn { name: name.to_owned() }),
+        }
+    }
+
+    pub(crate) fn row_groups(&self) -> usize {
+        self.metadata.num_row_groups()
     }
 }
 

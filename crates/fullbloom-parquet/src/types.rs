@@ -1,6 +1,6 @@
 //! The columns of a file's schema, and how their values are stored.
 
-use parquet::basic::Type;
+use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::schema::types::ColumnDescriptor;
 use std::fmt;
 
@@ -55,17 +55,45 @@ impl fmt::Display for PhysicalType {
     }
 }
 
-/// A column of the schema.
+/// A column of the schema, as far as it decides which bytes of a value are hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     /// Its name, with those of the groups it is in, joined by dots.
     pub(crate) name: String,
     pub(crate) physical_type: PhysicalType,
+    /// Bytes of a value, if the column is of fixed length.
+    pub(crate) value_len: Option<i32>,
+    /// Its integers are dates or times: a number of another width is probably in another unit.
+    pub(crate) is_time: bool,
+    /// Its two bytes are floating-point numbers, which have two zeros and many NaNs.
+    pub(crate) is_float16: bool,
+    /// No value is null.
+    pub(crate) is_required: bool,
 }
 
 impl Column {
     pub(crate) fn new(column: &ColumnDescriptor) -> Column {
         let physical_type = PhysicalType::new(column.physical_type());
-        Column { name: column.path().string(), physical_type }
+        let (logical, converted) = (column.logical_type_ref(), column.converted_type());
+        let is_fixed = physical_type == PhysicalType::FixedLenByteArray;
+        Column {
+            name: column.path().string(),
+            physical_type,
+            value_len: is_fixed.then(|| column.type_length()),
+            // Old files have the converted type alone.
+            is_time: matches!(
+                logical,
+                Some(LogicalType::Date | LogicalType::Time { .. } | LogicalType::Timestamp { .. })
+            ) || matches!(
+                converted,
+                ConvertedType::DATE
+                    | ConvertedType::TIME_MILLIS
+                    | ConvertedType::TIME_MICROS
+                    | ConvertedType::TIMESTAMP_MILLIS
+                    | ConvertedType::TIMESTAMP_MICROS
+            ),
+            is_float16: matches!(logical, Some(LogicalType::Float16)),
+            is_required: column.max_def_level() == 0,
+        }
     }
 }

@@ -4,6 +4,7 @@ mod common;
 mod damaged;
 mod files;
 mod footers;
+mod prune;
 mod sections;
 mod types;
 
