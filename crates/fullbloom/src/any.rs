@@ -25,6 +25,7 @@
 //! | `any/native.rs` | the native kinds behind it |
 //! | `any/read.rs` | filters from bytes and files: [`ReadOptions`] |
 //! | `any/build.rs` | [`Builder`]: filters from keys, with [`BuildOptions`]; exceptions |
+//! | `any/hash.rs` | [`KeyHash`]: a key hashed once for many filters |
 //! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
 //! | `any/plan.rs` | [`plan`], [`plan_within`]: the filter that a request leads to |
 //! | `any/convert.rs` | [`convert`]: conversion between dialects, without keys |
@@ -33,6 +34,7 @@ pub(crate) mod build;
 mod convert;
 mod dispatch;
 mod erased;
+mod hash;
 mod keys;
 mod memory;
 mod native;
@@ -41,6 +43,7 @@ pub(crate) mod read;
 
 pub use build::{BuildOptions, Builder, GoodKeys, Members};
 pub use convert::{ConvertError, convert};
+pub use hash::{HashError, KeyHash};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within};
 pub use read::ReadOptions;
@@ -89,6 +92,8 @@ pub enum ChangeError {
     BuiltAtOnce(&'static str),
     /// Filters of this kind do not support it.
     Unsupported(&'static str),
+    /// The hash is not one of this filter.
+    Hash(HashError),
     /// There is not enough memory to grow.
     Size(SizeError),
 }
@@ -101,6 +106,7 @@ impl fmt::Display for ChangeError {
             ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
             ChangeError::BuiltAtOnce(what) => write!(f, "a {what} filter takes no more keys: {AT_ONCE}"),
             ChangeError::Unsupported(what) => f.write_str(what),
+            ChangeError::Hash(e) => e.fmt(f),
             ChangeError::Size(e) => e.fmt(f),
         }
     }
@@ -110,6 +116,16 @@ impl core::error::Error for ChangeError {}
 
 /// Why a filter that has been built cannot be changed.
 const AT_ONCE: &str = "it is built from all its keys at once";
+
+impl From<HashError> for ChangeError {
+    /// A locked filter is the same error for a hash as for a key.
+    fn from(e: HashError) -> Self {
+        match e {
+            HashError::Locked => ChangeError::Locked,
+            other => ChangeError::Hash(other),
+        }
+    }
+}
 
 impl From<SizeError> for ChangeError {
     fn from(e: SizeError) -> Self {

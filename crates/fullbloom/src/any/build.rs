@@ -18,9 +18,11 @@ use crate::dialect::spark::optimal_probes;
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, Spark2, with_dialect};
 use crate::error::{BuildError, SizeError};
 use crate::filter::{Dialect, Filter, Size};
+use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 #[cfg(feature = "std")]
 use crate::keys::Hashes;
 use crate::native::{CompactFilter, DynamicFilter, Hashing, Kind, NativeFilter, StoredFilter};
+use crate::sealed::Words as _;
 use crate::sizing::{Geometry, Request, Target};
 use crate::typed::{KeyField, KeyForm, KeyType};
 use alloc::boxed::Box;
@@ -257,6 +259,29 @@ impl Builder {
             Inner::Filter(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
         };
         self.failed = added.err();
+    }
+
+    /// The dialect of the filter, and [`Dialect::hash_variant`](crate::filter::Dialect::hash_variant).
+    pub(super) fn hash_variant(&self) -> (Name, (u32, u64)) {
+        match (&self.inner, &self.hashing) {
+            (Inner::Filter(filter), _) => (filter.name(), filter.hash_variant()),
+            (Inner::Full { name, .. }, _) => (*name, (0, 0)),
+            (_, hashing) => (Name::Native, hashing.clone().unwrap_or_default().variant(64)),
+        }
+    }
+
+    /// The hash of a key as words.
+    pub(super) fn hash_words(&self, key: &[u8]) -> [u64; 2] {
+        match (&self.inner, &self.hashing) {
+            (Inner::Filter(filter), _) => filter.hash(key),
+            (Inner::Full { kind: FilterType::Legacy, .. }, _) => bloom32_rocksdb(key).to_words(),
+            (Inner::Full { .. }, _) => xxph3_rocksdb(key).to_words(),
+            (_, hashing) => {
+                let mut hash = [0];
+                hashing.clone().unwrap_or_default().hash_batch(&[key], &mut hash);
+                [hash[0], 0]
+            }
+        }
     }
 
     /// Insertions so far, repeated keys included.

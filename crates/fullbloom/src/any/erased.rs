@@ -6,7 +6,9 @@ use super::{AT_ONCE, AnyKeys, ChangeError};
 use crate::dialect::{Name, each_dialect};
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
+use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use crate::kernel::pipeline::Answers;
+use crate::sealed::Words;
 use crate::sizing::Geometry;
 use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -22,6 +24,12 @@ pub(super) trait Erased: Send + Sync + Any {
     fn geometry(&self) -> Geometry;
     fn set_numbers(&mut self, numbers: bool);
     fn may_contain(&self, key: &[u8]) -> bool;
+    /// The hash of a key; of a locked filter, a hash that no filter has.
+    fn hash(&self, key: &[u8]) -> [u64; 2];
+    /// [`Dialect::hash_variant`].
+    fn hash_variant(&self) -> (u32, u64);
+    /// As `may_contain`, for a hash that is the filter's own.
+    fn may_contain_hash(&self, words: [u64; 2]) -> bool;
     fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError>;
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
@@ -134,6 +142,18 @@ macro_rules! common {
 
         fn may_contain(&self, key: &[u8]) -> bool {
             Filter::may_contain(self, key)
+        }
+
+        fn hash(&self, key: &[u8]) -> [u64; 2] {
+            Filter::hash(self, key).to_words()
+        }
+
+        fn hash_variant(&self) -> (u32, u64) {
+            self.dialect.hash_variant()
+        }
+
+        fn may_contain_hash(&self, words: [u64; 2]) -> bool {
+            Filter::may_contain_hash(self, Words::from_words(words))
         }
 
         fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
@@ -316,6 +336,22 @@ impl Erased for Constant {
     fn set_numbers(&mut self, _: bool) {}
 
     fn may_contain(&self, _: &[u8]) -> bool {
+        self.answer
+    }
+
+    /// Only RocksDB's full filters can be without bits.
+    fn hash(&self, key: &[u8]) -> [u64; 2] {
+        match self.name {
+            Name::RocksDbLegacy => bloom32_rocksdb(key).to_words(),
+            _ => xxph3_rocksdb(key).to_words(),
+        }
+    }
+
+    fn hash_variant(&self) -> (u32, u64) {
+        (0, 0)
+    }
+
+    fn may_contain_hash(&self, _: [u64; 2]) -> bool {
         self.answer
     }
 

@@ -1,8 +1,9 @@
 //! A batch of keys whose form is known at run time.
 
+use super::KeyHash;
 use crate::dialect::Name;
 use crate::keys::{Column, KeyHasher, Keys, Offsets, Views};
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, Words as _};
 use crate::typed::{self, KeyType, TypeError};
 use core::ops::Range;
 
@@ -42,6 +43,8 @@ enum Form<'a> {
     Narrow(Offsets<'a, i32>),
     Wide(Offsets<'a, i64>),
     Views(Views<'a>),
+    /// Hashes that the filter has accepted as its own.
+    Hashes(&'a [KeyHash]),
 }
 
 impl<'a> AnyKeys<'a> {
@@ -61,6 +64,11 @@ impl<'a> AnyKeys<'a> {
         Ok(AnyKeys { form, numbers: true })
     }
 
+    /// Keys by their hashes, which the filter that they are for has checked.
+    pub(super) fn hashes(hashes: &'a [KeyHash]) -> Self {
+        AnyKeys::of(Form::Hashes(hashes))
+    }
+
     /// How many keys there are.
     pub fn count(&self) -> usize {
         match &self.form {
@@ -71,6 +79,7 @@ impl<'a> AnyKeys<'a> {
             Form::Narrow(offsets) => offsets.len(),
             Form::Wide(offsets) => offsets.len(),
             Form::Views(views) => views.len(),
+            Form::Hashes(hashes) => hashes.len(),
         }
     }
 
@@ -84,7 +93,7 @@ impl<'a> AnyKeys<'a> {
             Form::Narrow(offsets) => Some(offsets.get(i)),
             Form::Wide(offsets) => Some(offsets.get(i)),
             Form::Views(views) => Some(views.get(i)),
-            Form::Words(_) | Form::Halves(_) | Form::WordsBe(_) | Form::HalvesBe(_) => None,
+            Form::Words(_) | Form::Halves(_) | Form::WordsBe(_) | Form::HalvesBe(_) | Form::Hashes(_) => None,
         }
     }
 
@@ -108,6 +117,7 @@ impl<'a> AnyKeys<'a> {
             Form::Narrow(offsets) => Form::Narrow(offsets.part(keys)),
             Form::Wide(offsets) => Form::Wide(offsets.part(keys)),
             Form::Views(views) => Form::Views(views.part(keys)),
+            Form::Hashes(hashes) => Form::Hashes(&hashes[keys]),
         };
         AnyKeys { form, ..*self }
     }
@@ -132,6 +142,11 @@ impl AnyKeys<'_> {
             Form::Narrow(offsets) => offsets.hash_into(hasher, start, out, false),
             Form::Wide(offsets) => offsets.hash_into(hasher, start, out, false),
             Form::Views(views) => views.hash_into(hasher, start, out, false),
+            Form::Hashes(hashes) => {
+                for (out, hash) in out.iter_mut().zip(&hashes[start..]) {
+                    *out = H::Hash::from_words(hash.words());
+                }
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use super::memory::Keeper;
 use super::{AT_ONCE, AnyFilter, AnyKeys, ChangeError};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::Dialect as _;
 use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
 use crate::native::{Chunks, Facts, Hashing, Kind, RemoveError, Secret, StoredFilter};
@@ -229,6 +230,31 @@ impl Erased for Native {
             StoredFilter::Fast(filter) => filter.may_contain(key),
             StoredFilter::Dynamic(filter) => filter.may_contain(key),
             StoredFilter::Compact(filter) => filter.may_contain(key),
+        })
+    }
+
+    fn hash(&self, key: &[u8]) -> [u64; 2] {
+        stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => [filter.hash(key), 0],
+            StoredFilter::Dynamic(filter) => [filter.hash(key), 0],
+            StoredFilter::Compact(filter) => [filter.hash(key), 0],
+        })
+    }
+
+    fn hash_variant(&self) -> (u32, u64) {
+        stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => filter.dialect().hash_variant(),
+            // Whatever part of it the fingerprints keep, a dynamic filter is given the whole hash.
+            StoredFilter::Dynamic(filter) => filter.hashing().variant(64),
+            StoredFilter::Compact(filter) => filter.dialect().hash_variant(),
+        })
+    }
+
+    fn may_contain_hash(&self, [hash, _]: [u64; 2]) -> bool {
+        stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => filter.may_contain_hash(hash),
+            StoredFilter::Dynamic(filter) => filter.may_contain_hash(hash),
+            StoredFilter::Compact(filter) => filter.may_contain_hash(hash),
         })
     }
 

@@ -198,6 +198,10 @@ impl Dialect for Orc {
         self.numbers = numbers;
     }
 
+    fn hash_variant(&self) -> (u32, u64) {
+        (self.numbers.into(), 0)
+    }
+
     fn count_ones(&self, bits: &[u8]) -> u64 {
         words(self, bits).map(|word| u64::from(u64::from_ne_bytes(*word).count_ones())).sum()
     }

@@ -388,6 +388,10 @@ impl Dialect for Poppy {
         self.numbers = numbers;
     }
 
+    fn hash_variant(&self) -> (u32, u64) {
+        (self.numbers.into(), 0)
+    }
+
     fn count_ones(&self, bits: &[u8]) -> u64 {
         bits::count_ones(&bits[self.buckets()], self.geometry().bit_len)
     }

@@ -6,7 +6,7 @@ use crate::error::{DecodeError, MergeError, SizeError};
 use crate::kernel::each;
 use crate::kernel::pipeline::Answers;
 use crate::keys::{KeyHasher, Keys};
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, Words};
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 use crate::sizing::{self, Geometry, Request};
@@ -28,7 +28,7 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     const MORE_CAN_BE_WORSE: bool = false;
 
     /// The hash of a key, computed once. It is enough to look the key up in every filter of this dialect.
-    type Hash: Copy + Default + Send + Sync;
+    type Hash: Copy + Default + Send + Sync + Words;
 
     /// The type that hashes keys; for most dialects, the dialect itself.
     type Hasher: KeyHasher<Hash = Self::Hash> + Clone;
@@ -87,6 +87,14 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     /// numbers. Numbers are given as their bytes ([`Value::key`](crate::typed::Value::key)).
     fn set_numbers(&mut self, numbers: bool) {
         let _ = numbers;
+    }
+
+    /// What a key's hash depends on besides the dialect: a variant of the hash function and a seed, both 0
+    /// where there is only one hash function. Two filters of one dialect with the same values take each
+    /// other's hashes.
+    #[doc(hidden)]
+    fn hash_variant(&self) -> (u32, u64) {
+        (0, 0)
     }
 
     /// Number of set bits. Reads the whole array.

@@ -1,13 +1,13 @@
 //! From keys to hashes: the hasher of a dialect's batches.
 
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, Words};
 
 /// The hash of one dialect, with its seed or secret if it has one.
 ///
 /// Most dialects are their own hasher. Implemented in this crate only.
 pub trait KeyHasher: Sync + Sealed {
     /// What a key is hashed to, once; enough to look the key up in every filter with this hasher.
-    type Hash: Copy + Default + Send + Sync;
+    type Hash: Copy + Default + Send + Sync + Words;
 
     /// Whether an integer of any width is hashed as eight bytes; see [`Key`](super::Key).
     #[doc(hidden)]

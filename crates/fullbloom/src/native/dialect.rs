@@ -243,6 +243,10 @@ impl Dialect for Native {
         &self.hasher
     }
 
+    fn hash_variant(&self) -> (u32, u64) {
+        self.head.hashing.variant(self.head.hash_bits)
+    }
+
     fn geometry(&self) -> Geometry {
         self.shape.geometry()
     }

@@ -57,6 +57,15 @@ impl Hashing {
         assert_eq!(keys.count(), hashes.len(), "one hash for each key");
         keys.hash_into(&Hasher::new(self), 0, hashes, false);
     }
+
+    /// [`Dialect::hash_variant`](crate::filter::Dialect::hash_variant) of filters that use this many leading
+    /// bits of the hash.
+    pub(crate) fn variant(&self, hash_bits: u32) -> (u32, u64) {
+        match self {
+            Hashing::Seed(seed) => (1 << 8 | hash_bits, *seed),
+            Hashing::Secret(secret) => (2 << 8 | hash_bits, secret.check()),
+        }
+    }
 }
 
 /// A secret of 128 bits, for filters that must not be fooled by chosen keys.
@@ -64,30 +73,38 @@ impl Hashing {
 /// It is written into the filter's file only on request; see
 /// [`Filter::store_secret`](crate::Filter::store_secret).
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret([u8; 16]);
+pub struct Secret {
+    bytes: [u8; 16],
+    /// Kept, because a lookup by hash compares it: computing it takes three times as long as hashing a key.
+    check: u64,
+}
 
 impl Secret {
     /// A secret from bytes that are hard to guess: from the system's random source, or a key-derivation
     /// function.
     pub fn new(bytes: [u8; 16]) -> Secret {
-        Secret(bytes)
+        Secret { bytes, check: check(&bytes) }
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
+        &self.bytes
     }
 
     /// A number that shows whether a secret is the one a filter was built with, and nothing else about it.
     pub(super) fn check(&self) -> u64 {
-        // It uses a separate key, derived from the secret, so the number reveals nothing about the hashes of
-        // keys.
-        let mut derived = [0; 16];
-        let (low, high) = derived.split_at_mut(8);
-        low.copy_from_slice(&siphash13(&[1, 0], &self.0).to_le_bytes());
-        high.copy_from_slice(&siphash13(&[1, 1], &self.0).to_le_bytes());
-        siphash13(b"fullbloom native: is this the secret?", &derived)
+        self.check
     }
+}
+
+fn check(secret: &[u8; 16]) -> u64 {
+    // It uses a separate key, derived from the secret, so the number reveals nothing about the hashes of
+    // keys.
+    let mut derived = [0; 16];
+    let (low, high) = derived.split_at_mut(8);
+    low.copy_from_slice(&siphash13(&[1, 0], secret).to_le_bytes());
+    high.copy_from_slice(&siphash13(&[1, 1], secret).to_le_bytes());
+    siphash13(b"fullbloom native: is this the secret?", &derived)
 }
 
 /// Never prints the bytes.
@@ -113,7 +130,7 @@ impl Hasher {
     pub(crate) fn new(hashing: &Hashing) -> Hasher {
         match hashing {
             Hashing::Seed(seed) => Hasher(Keyed::Fold(Fold64::new(*seed))),
-            Hashing::Secret(secret) => Hasher(Keyed::Sip(secret.0)),
+            Hashing::Secret(secret) => Hasher(Keyed::Sip(secret.bytes)),
         }
     }
 }

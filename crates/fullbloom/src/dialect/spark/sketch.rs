@@ -172,6 +172,10 @@ impl<V: Version> Dialect for Sketch<V> {
         self
     }
 
+    fn hash_variant(&self) -> (u32, u64) {
+        (0, if V::SEEDED { (self.seed as u32).into() } else { 0 })
+    }
+
     fn geometry(&self) -> Geometry {
         Geometry::whole(u64::from(self.words) * 64, self.probes)
     }

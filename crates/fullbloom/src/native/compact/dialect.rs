@@ -116,6 +116,10 @@ impl Dialect for Compact {
         &self.hasher
     }
 
+    fn hash_variant(&self) -> (u32, u64) {
+        self.head.hashing.variant(self.head.hash_bits)
+    }
+
     /// The length of the array, the bits of a line, and the columns that a present key is compared in.
     fn geometry(&self) -> Geometry {
         let columns = 8 / self.shape.words as u32 + self.shape.further;
