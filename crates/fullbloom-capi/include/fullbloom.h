@@ -185,7 +185,12 @@ const char *fullbloom_version(void);
 /* A few words that describe a status; a static string. */
 const char *fullbloom_status_words(fullbloom_status status);
 
-/* Why the last failed call of this thread failed; valid until the next one fails. Never NULL. */
+/*
+ * Why the last failed call of this thread failed; empty if none has. Never NULL. It is the same memory for all
+ * calls of a thread, valid until the thread ends: the next call that fails writes its message there, and a
+ * pointer kept until then shows that one. Messages have at most 1023 bytes of UTF-8; longer ones are cut
+ * between two characters.
+ */
 const char *fullbloom_message(void);
 
 /*

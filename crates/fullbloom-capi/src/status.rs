@@ -5,8 +5,8 @@ use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use std::any::Any;
-use std::cell::RefCell;
-use std::ffi::{CString, c_char, c_int};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -171,15 +171,28 @@ impl From<FileError> for Error {
     }
 }
 
+/// Bytes of a message with its terminating NUL; the header states the number. A small one, because a thread's
+/// stack is made smaller by the thread-local memory of the libraries that a program is linked to.
+const MESSAGE_LEN: usize = 1024;
+
 thread_local! {
-    /// The message of the last failed call of this thread.
-    static MESSAGE: RefCell<CString> = RefCell::default();
+    /// The message of the last failed call of this thread. The memory stays where it is until the thread ends,
+    /// so that a pointer to an older message shows a newer one, and never freed memory: C evaluates the
+    /// arguments of `printf("%d %s", call(), fullbloom_message())` in any order. It needs no destructor, so it
+    /// can be used even by code that runs while the thread ends. Its last byte is always zero.
+    static MESSAGE: [Cell<u8>; MESSAGE_LEN] = const { [const { Cell::new(0) }; MESSAGE_LEN] };
 }
 
-fn remember(message: String) {
-    let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
-    // The slot is gone while the thread ends: then nobody can read it either.
-    let _ = MESSAGE.try_with(|slot| slot.replace(message));
+/// Keeps a message, as far as there is room, without half a character at its end.
+fn remember(message: &str) {
+    let message = message.replace('\0', "\\0");
+    let end = (0..=message.len().min(MESSAGE_LEN - 1)).rev().find(|&end| message.is_char_boundary(end));
+    let kept = &message[..end.unwrap_or(0)];
+    MESSAGE.with(|slots| {
+        for (slot, byte) in slots.iter().zip(kept.bytes().chain([0])) {
+            slot.set(byte);
+        }
+    });
 }
 
 /// Runs the body of an exported function. An error or a panic in it becomes a status and a message.
@@ -192,11 +205,11 @@ pub fn call(body: impl FnOnce() -> Result<(), Error>) -> Status {
     })) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(Error { status, message })) => {
-            remember(message);
+            remember(&message);
             status
         }
         Err(payload) => {
-            remember(format!("internal error, please report it: {}", panic_text(&*payload)));
+            remember(&format!("internal error, please report it: {}", panic_text(&*payload)));
             std::mem::forget(payload); // its drop could panic again
             Status::Internal
         }
@@ -221,15 +234,37 @@ pub extern "C" fn fullbloom_status_words(status: c_int) -> *const c_char {
 /// The message of the last failed call of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn fullbloom_message() -> *const c_char {
-    MESSAGE.try_with(|slot| slot.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    MESSAGE.with(|slots| slots.as_ptr().cast())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::CStr;
 
     #[test]
     fn numbers_are_places_in_the_list() {
         assert!(Status::ALL.iter().enumerate().all(|(i, &status)| status as usize == i));
+    }
+
+    fn message() -> &'static CStr {
+        // SAFETY: this thread's buffer, which is still there and whose last byte is zero.
+        unsafe { CStr::from_ptr(fullbloom_message()) }
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters_and_short_ones_replace_them() {
+        let start = fullbloom_message();
+        for room in 0..8 {
+            let text = format!("{}{}", "x".repeat(MESSAGE_LEN - 1 - room), "\u{20ac}".repeat(9));
+            remember(&text);
+            let kept = message().to_str().expect("whole characters");
+            assert!(text.starts_with(kept) && kept.len() > MESSAGE_LEN - 1 - 3, "{room}");
+            assert_eq!(fullbloom_message(), start, "an older pointer stays valid");
+        }
+        remember("a zero \0 inside");
+        assert_eq!(message(), c"a zero \\0 inside");
+        remember("");
+        assert_eq!(message(), c"");
     }
 }
