@@ -15,6 +15,8 @@
  *     fullbloom_filter_save(filter, "nb-1-big-Filter.db");
  *     fullbloom_filter_free(&filter);
  *
+ * A program that looks a key up in many filters hashes it once: see fullbloom_hash.
+ *
  * Every call returns a status. If it is not FULLBLOOM_OK, fullbloom_message() returns the reason to the same
  * thread. A NULL pointer where one is required gives FULLBLOOM_NULL; any other pointer must point to what the
  * function's description says.
@@ -49,7 +51,8 @@ typedef enum fullbloom_status {
     FULLBLOOM_BUFFER = 11,      /* the buffer is too small */
     FULLBLOOM_LOCKED = 12,      /* the filter is keyed, and its secret has not been given */
     FULLBLOOM_INTERNAL = 13,    /* a bug in this library; please report it */
-    FULLBLOOM_KEY_TYPE = 14     /* the filter was built from keys of another type */
+    FULLBLOOM_KEY_TYPE = 14,    /* the filter was built from keys of another type */
+    FULLBLOOM_HASH = 15         /* the hash is for filters of another dialect, seed or secret */
 } fullbloom_status;
 
 /*
@@ -179,6 +182,23 @@ typedef struct fullbloom_facts {
 #define FULLBLOOM_FACTS_INIT \
     { sizeof(fullbloom_facts), FULLBLOOM_UNKNOWN, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0, 0, { 0, 0, 0, 0, 0 } }
 
+/*
+ * A key hashed once, for many filters: 32 bytes in every version of this library. It belongs to all filters of
+ * the dialect, seed and secret of the filter that made it (fullbloom_filter_hash), whatever their sizes; those
+ * of FULLBLOOM_ROCKSDB and FULLBLOOM_ROCKSDB_RIBBON take each other's hashes, and so do dynamic, fast and
+ * compact native filters, except those converted from a dynamic one. All others refuse it with FULLBLOOM_HASH,
+ * because they could answer "no" for a key that they contain.
+ *
+ * It is plain data: copy it, keep it in arrays, read its fields, but do not change them. A struct of zeros
+ * belongs to no filter.
+ */
+typedef struct fullbloom_hash {
+    uint64_t words[2];      /* the hash; words[1] is 0 if the dialect's hash has 64 bits or fewer */
+    uint64_t seed;          /* the seed, or a number by which two secrets are distinguished, or 0 */
+    uint32_t dialect;       /* a fullbloom_dialect; FULLBLOOM_ROCKSDB for FULLBLOOM_ROCKSDB_RIBBON */
+    uint32_t variant;       /* which of the dialect's hash functions */
+} fullbloom_hash;
+
 /* The version of this library; a static string. */
 const char *fullbloom_version(void);
 
@@ -296,6 +316,32 @@ fullbloom_status fullbloom_filter_may_contain(const fullbloom_filter *filter, co
 /* The same for many keys; `answers` has room for `count` answers. */
 fullbloom_status fullbloom_filter_may_contain_batch(const fullbloom_filter *filter, const void *const *keys,
                                                     const size_t *lens, size_t count, bool *answers);
+
+/*
+ * Hashes a key for this filter and for all others that hash keys alike; see fullbloom_hash. The filter need not
+ * be finished. If the call fails, *hash is a struct of zeros.
+ */
+fullbloom_status fullbloom_filter_hash(const fullbloom_filter *filter, const void *key, size_t len,
+                                       fullbloom_hash *hash);
+
+/*
+ * As insert and insert_batch, for keys that were hashed before. If one of the hashes belongs to other filters,
+ * the status is FULLBLOOM_HASH, and no key is added.
+ */
+fullbloom_status fullbloom_filter_insert_hash(fullbloom_filter *filter, const fullbloom_hash *hash,
+                                              bool *changed);
+fullbloom_status fullbloom_filter_insert_hash_batch(fullbloom_filter *filter, const fullbloom_hash *hashes,
+                                                    size_t count);
+
+/*
+ * As may_contain and may_contain_batch, for keys that were hashed before. If one of the hashes belongs to other
+ * filters, the status is FULLBLOOM_HASH, and all answers are true.
+ */
+fullbloom_status fullbloom_filter_may_contain_hash(const fullbloom_filter *filter, const fullbloom_hash *hash,
+                                                   bool *answer);
+fullbloom_status fullbloom_filter_may_contain_hash_batch(const fullbloom_filter *filter,
+                                                         const fullbloom_hash *hashes, size_t count,
+                                                         bool *answers);
 
 /*
  * Builds a RocksDB full filter from the keys that were inserted. Before this call it can neither answer nor

@@ -297,6 +297,23 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain(
     })
 }
 
+/// The caller's memory for answers, all of them "maybe" until they are known.
+///
+/// # Safety
+/// `answers` is null or memory for `count` bools that nobody else uses while the slice lives.
+pub(crate) unsafe fn answers_of<'a>(answers: *mut bool, count: usize) -> Result<&'a mut [bool], Error> {
+    // SAFETY: promised by the caller. The memory may hold bytes that are not bools, so it is written before it
+    // is read.
+    unsafe {
+        let len = array(answers.cast_const().cast::<u8>(), count, "answers")?.len();
+        if len == 0 {
+            return Ok(&mut []);
+        }
+        answers.write_bytes(1, len);
+        Ok(std::slice::from_raw_parts_mut(answers, len))
+    }
+}
+
 /// Answers many keys; "maybe" to all if the call fails.
 ///
 /// # Safety
@@ -311,17 +328,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
     answers: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller. The memory may hold bytes that are not bools, so it is written
-        // before it is read.
-        let answers = unsafe {
-            let len = array(answers.cast_const().cast::<u8>(), count, "answers")?.len();
-            if len == 0 {
-                &mut []
-            } else {
-                answers.write_bytes(1, len);
-                std::slice::from_raw_parts_mut(answers, len)
-            }
-        };
+        // SAFETY: promised by the caller.
+        let answers = unsafe { answers_of(answers, count) }?;
         // SAFETY: promised by the caller.
         let (filter, keys) = unsafe { (Filter::get(filter)?.answering()?, Keys::new(keys, lens, count)?) };
         keys.in_groups(|first, group| {

@@ -8,7 +8,7 @@
 
 use crate::keys::Keys;
 use crate::status::{Error, Status};
-use fullbloom::any::{self, AnyFilter, BuildOptions, Builder};
+use fullbloom::any::{self, AnyFilter, BuildOptions, Builder, KeyHash};
 use fullbloom::dialect::Name;
 use fullbloom::native::Secret;
 use fullbloom::typed::KeyType;
@@ -150,6 +150,37 @@ impl Filter {
         filter.require_takes_keys()?;
         keys.try_in_groups(|_, group| filter.insert_batch(group))?;
         Ok(())
+    }
+
+    /// The hash of a key. Unlike lookups, it needs no finished filter: the hashes of a set can be made before
+    /// the first filter is.
+    pub fn hash(&self, key: &[u8]) -> Result<KeyHash, Error> {
+        match &self.state {
+            State::Filter { filter, .. } => Ok(filter.hash(key)?),
+            State::Building(_, builder) => Ok(builder.hash(key)),
+            State::Lost(name) => Err(lost(*name)),
+        }
+    }
+
+    /// As [`insert`](Filter::insert), for a key that was hashed before.
+    pub fn insert_hash(&mut self, hash: &KeyHash) -> Result<bool, Error> {
+        match &mut self.state {
+            State::Filter { filter, .. } => Ok(filter.insert_hash(hash)?),
+            State::Building(_, builder) => {
+                builder.insert_key_hashes(std::slice::from_ref(hash))?;
+                Ok(true)
+            }
+            State::Lost(name) => Err(lost(*name)),
+        }
+    }
+
+    /// Adds keys by their hashes, or none if one hash is not the filter's own.
+    pub fn insert_hashes(&mut self, hashes: &[KeyHash]) -> Result<(), Error> {
+        match &mut self.state {
+            State::Filter { filter, .. } => Ok(filter.insert_hashes(hashes)?),
+            State::Building(_, builder) => Ok(builder.insert_key_hashes(hashes)?),
+            State::Lost(name) => Err(lost(*name)),
+        }
     }
 
     /// Builds the filter from the keys that came.

@@ -5,6 +5,7 @@
 //! ```text
 //!   fullbloom.h          here                 the core
 //!   fullbloom_filter *   handle.rs: Filter    any::{AnyFilter, Builder}
+//!   fullbloom_hash       hash.rs              any::KeyHash
 //!   fullbloom_status     status.rs: Status    SizeError, DecodeError, MergeError, ChangeError, FileError
 //!   fullbloom_policy *   policy.rs            LevelDb, NativeFilter, as LevelDB's callbacks
 //! ```
@@ -19,6 +20,7 @@ pub mod facts;
 mod file;
 pub mod filter;
 pub mod handle;
+pub mod hash;
 pub mod key_type;
 pub mod keys;
 mod memory;

@@ -1,6 +1,6 @@
 //! The status that every function returns, and the message that goes with it.
 
-use fullbloom::any::ChangeError;
+use fullbloom::any::{ChangeError, HashError};
 use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
@@ -44,11 +44,13 @@ pub enum Status {
     Internal = 13,
     /// The filter was built from keys of another type.
     KeyType = 14,
+    /// The hash is one of another dialect, seed or secret.
+    Hash = 15,
 }
 
 impl Status {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Status; 15] = [
+    pub const ALL: [Status; 16] = [
         Status::Ok,
         Status::Null,
         Status::Argument,
@@ -64,6 +66,7 @@ impl Status {
         Status::Locked,
         Status::Internal,
         Status::KeyType,
+        Status::Hash,
     ];
 
     fn words(self) -> &'static [u8] {
@@ -83,6 +86,7 @@ impl Status {
             Status::Locked => b"filter needs its secret\0",
             Status::Internal => b"internal error\0",
             Status::KeyType => b"keys of another type\0",
+            Status::Hash => b"hash for other filters\0",
         }
     }
 }
@@ -155,7 +159,17 @@ impl From<ChangeError> for Error {
                 Status::Locked,
                 "the filter is keyed: give it its secret with fullbloom_filter_unlock",
             ),
+            ChangeError::Hash(e) => e.into(),
             other => Error::new(Status::ReadOnly, other),
+        }
+    }
+}
+
+impl From<HashError> for Error {
+    fn from(e: HashError) -> Error {
+        match e {
+            HashError::Locked => ChangeError::Locked.into(),
+            other => Error::new(Status::Hash, other),
         }
     }
 }

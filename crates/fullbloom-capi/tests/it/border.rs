@@ -6,6 +6,7 @@ use fullbloom::dialect::Name;
 use fullbloom_c::dialect::{fullbloom_dialect_by_name, number};
 use fullbloom_c::facts::{Facts, fullbloom_filter_facts, fullbloom_plan};
 use fullbloom_c::filter::*;
+use fullbloom_c::hash::*;
 use fullbloom_c::key_type::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::{Status, fullbloom_status_words};
@@ -24,7 +25,7 @@ fn null_where_a_pointer_is_needed_gives_null() {
     let (f, asked) = (filter.0, Sizing { fpr: 0.01, ..sizing(100) });
     let (mut flag, mut len, mut facts, mut out, mut name) = (false, 0, empty_facts(), null_mut(), 0);
     let level = number(Name::LevelDb);
-    let starts = [KEY];
+    let (starts, mut hash) = ([KEY], no_hash());
     // SAFETY: the library promises to refuse NULL and memory that is not a handle; every other pointer points
     // to a value that outlives the call.
     unsafe {
@@ -65,6 +66,19 @@ fn null_where_a_pointer_is_needed_gives_null() {
             fullbloom_filter_may_contain_batch(f, null(), &3, 1, &mut flag),
             fullbloom_filter_may_contain_batch(f, starts.as_ptr(), null(), 1, &mut flag),
             fullbloom_filter_may_contain_batch(f, starts.as_ptr(), &3, 1, null_mut()),
+            fullbloom_filter_hash(null(), KEY, 3, &mut hash),
+            fullbloom_filter_hash(f, null(), 3, &mut hash),
+            fullbloom_filter_hash(f, KEY, 3, null_mut()),
+            fullbloom_filter_insert_hash(null_mut(), &hash, &mut flag),
+            fullbloom_filter_insert_hash(f, null(), &mut flag),
+            fullbloom_filter_insert_hash_batch(null_mut(), &hash, 1),
+            fullbloom_filter_insert_hash_batch(f, null(), 1),
+            fullbloom_filter_may_contain_hash(null(), &hash, &mut flag),
+            fullbloom_filter_may_contain_hash(f, null(), &mut flag),
+            fullbloom_filter_may_contain_hash(f, &hash, null_mut()),
+            fullbloom_filter_may_contain_hash_batch(null(), &hash, 1, &mut flag),
+            fullbloom_filter_may_contain_hash_batch(f, null(), 1, &mut flag),
+            fullbloom_filter_may_contain_hash_batch(f, &hash, 1, null_mut()),
             fullbloom_filter_finish(null_mut()),
             fullbloom_filter_clear(null_mut()),
             fullbloom_filter_merge(null_mut(), f),
@@ -86,6 +100,8 @@ fn null_where_a_pointer_is_needed_gives_null() {
         assert!(flag);
         assert_eq!(fullbloom_filter_insert_batch(f, null(), null(), 0), Status::Ok);
         assert_eq!(fullbloom_filter_may_contain_batch(f, null(), null(), 0, null_mut()), Status::Ok);
+        assert_eq!(fullbloom_filter_insert_hash_batch(f, null(), 0), Status::Ok);
+        assert_eq!(fullbloom_filter_may_contain_hash_batch(f, null(), 0, null_mut()), Status::Ok);
     }
     assert_eq!(filter.may_contain(b"key"), Ok(false), "the batch with a bad key has added nothing");
 }
@@ -101,6 +117,10 @@ fn a_pointer_to_something_else_than_a_live_handle_is_refused() {
         assert_eq!(fullbloom_filter_insert(it, KEY, 3, null_mut()), Status::Handle);
         assert_eq!(fullbloom_filter_may_contain(it, KEY, 3, &mut flag), Status::Handle);
         assert!(flag);
+        let mut hash = no_hash();
+        assert_eq!(fullbloom_filter_hash(it, KEY, 3, &mut hash), Status::Handle);
+        assert_eq!(fullbloom_filter_insert_hash(it, &hash, null_mut()), Status::Handle);
+        assert_eq!(fullbloom_filter_may_contain_hash(it, &hash, &mut flag), Status::Handle);
         assert_eq!(fullbloom_filter_free(&mut it.clone()), Status::Handle);
     }
     let mut policy = null_mut();
@@ -227,7 +247,7 @@ fn every_status_has_words_and_a_message_is_never_null() {
     for status in Status::ALL {
         assert!(!words(status as i32).is_empty() && words(status as i32) != words(99));
     }
-    assert_eq!((words(-1), words(15)), ("unknown status", "unknown status"));
+    assert_eq!((words(-1), words(16)), ("unknown status", "unknown status"));
     std::thread::spawn(|| assert_eq!(message(), "")).join().unwrap();
 }
 

@@ -1,6 +1,7 @@
 //! The header, the list of symbols, the shared library and the Rust types agree.
 #![allow(unsafe_code)]
 
+use fullbloom::any::KeyHash;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
 use fullbloom_c::dynamic::Dynamic;
@@ -119,6 +120,8 @@ fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
          typedef char sizing_is_ours[sizeof(fullbloom_sizing) == {} ? 1 : -1];\n\
          typedef char dynamic_is_ours[sizeof(fullbloom_dynamic) == {} ? 1 : -1];\n\
          typedef char reserve_is_where[offsetof(fullbloom_dynamic, reserved) == {} ? 1 : -1];\n\
+         typedef char hash_is_ours[sizeof(fullbloom_hash) == {} ? 1 : -1];\n\
+         typedef char dialect_is_where[offsetof(fullbloom_hash, dialect) == 24 ? 1 : -1];\n\
          typedef char facts_are_ours[sizeof(fullbloom_facts) == {} ? 1 : -1];\n\
          typedef char last_is_where[offsetof(fullbloom_facts, takes_keys) == {} ? 1 : -1];\n\
          int main(void) {{ fullbloom_sizing s = FULLBLOOM_SIZING_INIT; fullbloom_facts f = FULLBLOOM_FACTS_INIT;\n\
@@ -127,6 +130,7 @@ fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
         size_of::<Sizing>(),
         size_of::<Dynamic>(),
         std::mem::offset_of!(Dynamic, reserved),
+        size_of::<KeyHash>(),
         size_of::<Facts>(),
         std::mem::offset_of!(Facts, takes_keys),
     );

@@ -5,6 +5,7 @@ mod adopting;
 mod border;
 mod common;
 mod filters;
+mod hashes;
 mod header;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -104,7 +104,8 @@ fn child() {
         let second = load(native, &other, (0, 0)).unwrap();
         // Each time with a filter as it was read.
         let fresh = || load(native, &path, (0, 0)).unwrap();
-        for what in ["merge", "insert", "remove", "clear", "save", "encode"] {
+        let hashes: Vec<_> = theirs.words.iter().map(|word| second.hash(word).unwrap()).collect();
+        for what in ["merge", "insert", "insert hashes", "remove", "clear", "save", "encode"] {
             let mut buffer = vec![0u8; 16 << 20];
             let mut filters: Vec<Filter> = (0..STEPS / 2 / steps.distance()).map(|_| fresh()).collect();
             let place = directory.join("saved");
@@ -113,6 +114,7 @@ fn child() {
                 match what {
                     "merge" => filter.merge(&second),
                     "insert" => theirs.insert_into(&filter),
+                    "insert hashes" => filter.insert_hashes(&hashes),
                     "remove" if deletable => status(filter.remove(&ours.words[7])),
                     "clear" => filter.clear(),
                     "save" => filter.save(&place),

@@ -8,6 +8,7 @@ use fullbloom::dialect::Name;
 use fullbloom_c::dialect::fullbloom_dialect_by_name;
 use fullbloom_c::facts::{fullbloom_filter_facts, fullbloom_plan};
 use fullbloom_c::filter::*;
+use fullbloom_c::hash::*;
 use fullbloom_c::key_type::*;
 use fullbloom_c::policy::*;
 use fullbloom_c::sizing::Sizing;
@@ -30,7 +31,7 @@ fn child() {
     let asked = Sizing { bits_per_key: 10.0, ..sizing(100) };
     let mut filter = create(Name::LevelDb, &asked).unwrap();
     let (mut policy, mut out, mut name, mut len, mut size) = (null_mut(), null_mut(), 0, 0, 0);
-    let (mut facts, mut flag) = (empty_facts(), false);
+    let (mut facts, mut flag, mut hash) = (empty_facts(), false, no_hash());
     // SAFETY: live handles, and pointers to as many bytes as the lengths say.
     assert_eq!(unsafe { fullbloom_policy_create(10, 10.0, &mut policy) }, Status::Ok);
     let (f, p, path) = (filter.0, policy.cast(), c"/dev/null".as_ptr());
@@ -68,6 +69,20 @@ fn child() {
             (
                 "fullbloom_filter_may_contain_batch",
                 fullbloom_filter_may_contain_batch(f, null(), null(), 0, null_mut()) == internal,
+            ),
+            ("fullbloom_filter_hash", fullbloom_filter_hash(f, key, 3, &mut hash) == internal),
+            ("fullbloom_filter_insert_hash", fullbloom_filter_insert_hash(f, &hash, &mut flag) == internal),
+            (
+                "fullbloom_filter_insert_hash_batch",
+                fullbloom_filter_insert_hash_batch(f, &hash, 1) == internal,
+            ),
+            (
+                "fullbloom_filter_may_contain_hash",
+                fullbloom_filter_may_contain_hash(f, &hash, &mut flag) == internal,
+            ),
+            (
+                "fullbloom_filter_may_contain_hash_batch",
+                fullbloom_filter_may_contain_hash_batch(f, &hash, 1, &mut flag) == internal,
             ),
             ("fullbloom_filter_finish", fullbloom_filter_finish(f) == internal),
             ("fullbloom_filter_clear", fullbloom_filter_clear(f) == internal),

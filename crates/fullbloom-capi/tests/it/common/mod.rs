@@ -1,12 +1,14 @@
 //! The C functions with Rust types; only casts are hidden.
 #![allow(unsafe_code)]
 
+use fullbloom::any::KeyHash;
 use fullbloom::dialect::Name;
 use fullbloom_c::dialect::number;
 pub use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::facts::{Facts, fullbloom_filter_facts};
 use fullbloom_c::filter::*;
 use fullbloom_c::handle;
+use fullbloom_c::hash::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::{Status, fullbloom_message};
 use std::ffi::{CStr, CString, c_void};
@@ -140,6 +142,54 @@ impl Filter {
         Err(status)
     }
 
+    pub fn hash(&self, key: &[u8]) -> Result<KeyHash, Status> {
+        // SAFETY: a struct of integers: any bytes are a value of each.
+        let mut hash: KeyHash = unsafe { std::mem::transmute([0xaau8; 32]) };
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
+        match unsafe { fullbloom_filter_hash(self.0, key.as_ptr().cast(), key.len(), &mut hash) } {
+            Status::Ok => Ok(hash),
+            status => {
+                assert!(hash == no_hash(), "a failed call leaves zeros");
+                Err(status)
+            }
+        }
+    }
+
+    pub fn insert_hash(&self, hash: &KeyHash) -> Result<bool, Status> {
+        let mut changed = false;
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
+        let status = unsafe { fullbloom_filter_insert_hash(self.0, hash, &mut changed) };
+        if status == Status::Ok { Ok(changed) } else { Err(status) }
+    }
+
+    pub fn insert_hashes(&self, hashes: &[KeyHash]) -> Status {
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
+        unsafe { fullbloom_filter_insert_hash_batch(self.0, hashes.as_ptr(), hashes.len()) }
+    }
+
+    pub fn may_contain_hash(&self, hash: &KeyHash) -> Result<bool, Status> {
+        let mut answer = false;
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
+        let status = unsafe { fullbloom_filter_may_contain_hash(self.0, hash, &mut answer) };
+        if status == Status::Ok {
+            return Ok(answer);
+        }
+        assert!(answer, "a failed call says maybe");
+        Err(status)
+    }
+
+    pub fn answers_of_hashes(&self, hashes: &[KeyHash]) -> Result<Vec<bool>, Status> {
+        let mut answers = vec![false; hashes.len()];
+        let (start, out) = (hashes.as_ptr(), answers.as_mut_ptr());
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
+        let status = unsafe { fullbloom_filter_may_contain_hash_batch(self.0, start, hashes.len(), out) };
+        if status == Status::Ok {
+            return Ok(answers);
+        }
+        assert!(answers.iter().all(|&answer| answer), "a failed call says maybe");
+        Err(status)
+    }
+
     pub fn insert_batch(&self, keys: &[&[u8]]) -> Status {
         let (starts, lens) = arrays(keys);
         // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
@@ -215,6 +265,12 @@ impl Filter {
 
 fn arrays(keys: &[&[u8]]) -> (Vec<*const c_void>, Vec<usize>) {
     (keys.iter().map(|key| key.as_ptr().cast()).collect(), keys.iter().map(|key| key.len()).collect())
+}
+
+/// A hash that belongs to no filter.
+pub fn no_hash() -> KeyHash {
+    // SAFETY: a struct of integers: all zeros is a value of each.
+    unsafe { std::mem::zeroed() }
 }
 
 pub fn empty_facts() -> Facts {
