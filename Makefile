@@ -29,8 +29,9 @@ CARGO_TARGET_DIR ?= target
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 OUT := $(CARGO_TARGET_DIR)/release
 STAGE := target/c
-# System libraries that Rust's standard library needs.
-PRIVATE := -lgcc_s -lpthread -lm -ldl -lc
+# System libraries that Rust's standard library needs. The unwinder and the C library are not among them: the compiler adds
+# them itself, as libgcc_s to a dynamic program and as libgcc_eh to a static one, where there is no libgcc_s.
+PRIVATE := -lpthread -lm -ldl
 
 # For each library: its package, the file name that cargo gives it, the file name and SONAME of the shared library.
 fullbloom_crate := fullbloom-capi
