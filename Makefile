@@ -1,7 +1,7 @@
 # The C libraries: libfullbloom and the drop-ins for libbloom. Needs cargo, and binutils for the static libraries.
 #
 #   make                          libfullbloom, libbloom.so.1 and libbloom.so.2, shared and static, in target/c
-#   make install                  libfullbloom and libbloom 2.0, with headers and pkg-config files
+#   make install                  libfullbloom and libbloom 2.0, with headers, pkg-config files and a CMake package
 #   make install LIBBLOOM=1       the same with libbloom 1.6
 #   make install-runtime          only the shared libraries: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
 #   make uninstall
@@ -9,13 +9,14 @@
 #   make web                      the page of web/, one file, in target/web/page; needs Node.js 20 and npm too
 #   make web-serve                serves it on loopback
 #
-# PREFIX, DESTDIR, libdir, includedir and pkgconfigdir have their usual meaning. Install the command with cargo:
+# PREFIX, DESTDIR, libdir, includedir, pkgconfigdir and cmakedir have their usual meaning. Install the command with cargo:
 # cargo install --path crates/fullbloom-cli
 
 PREFIX ?= /usr/local
 libdir ?= $(PREFIX)/lib
 includedir ?= $(PREFIX)/include
 pkgconfigdir ?= $(libdir)/pkgconfig
+cmakedir ?= $(libdir)/cmake/fullbloom
 LIBBLOOM ?= 2
 
 CARGO ?= cargo
@@ -31,7 +32,9 @@ OUT := $(CARGO_TARGET_DIR)/release
 STAGE := target/c
 # System libraries that Rust's standard library needs. The unwinder and the C library are not among them: the compiler adds
 # them itself, as libgcc_s to a dynamic program and as libgcc_eh to a static one, where there is no libgcc_s.
-PRIVATE := -lpthread -lm -ldl
+PRIVATE := pthread m dl
+empty :=
+space := $(empty) $(empty)
 
 # For each library: its package, the file name that cargo gives it, the file name and SONAME of the shared library.
 fullbloom_crate := fullbloom-capi
@@ -94,13 +97,23 @@ define install_rest
 	$(INSTALL) -m 644 $(STAGE)/$(1)/lib$(2).a $(DESTDIR)$(libdir)/lib$(2).a
 	$(INSTALL) -m 644 crates/$($(1)_crate)/include/$(3) $(DESTDIR)$(includedir)/$(3)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@INCLUDEDIR@|$(includedir)|' \
-	    -e 's|@VERSION@|$(5)|' -e 's|@PRIVATE@|$(PRIVATE)|' c/$(4).in > $(DESTDIR)$(pkgconfigdir)/$(4)
+	    -e 's|@VERSION@|$(5)|' -e 's|@PRIVATE@|$(addprefix -l,$(PRIVATE))|' c/$(4).in > $(DESTDIR)$(pkgconfigdir)/$(4)
 	chmod 644 $(DESTDIR)$(pkgconfigdir)/$(4)
 endef
 
 install-fullbloom: $(STAGE)/fullbloom/$(fullbloom_so)
 	$(call install_shared,fullbloom)
 	$(call install_rest,fullbloom,fullbloom,fullbloom.h,fullbloom.pc,$(VERSION))
+	$(INSTALL) -d $(DESTDIR)$(cmakedir)
+	sed -e "s|@LIBDIR@|$$(realpath -ms --relative-to=$(cmakedir) $(libdir))|" \
+	    -e "s|@INCLUDEDIR@|$$(realpath -ms --relative-to=$(cmakedir) $(includedir))|" \
+	    -e 's|@SO@|$(fullbloom_so)|' -e 's|@SONAME@|$(fullbloom_soname)|' -e 's|@PRIVATE@|$(subst $(space),;,$(PRIVATE))|' \
+	    c/fullbloomConfig.cmake.in > $(DESTDIR)$(cmakedir)/fullbloomConfig.cmake
+	# The fifth byte of an ELF file is 1 if pointers have four bytes, and 2 if they have eight.
+	sed -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@POINTER_BYTES@|$$((4 * $$(od -An -tu1 -j4 -N1 $(STAGE)/fullbloom/$(fullbloom_so))))|" \
+	    c/fullbloomConfigVersion.cmake.in > $(DESTDIR)$(cmakedir)/fullbloomConfigVersion.cmake
+	chmod 644 $(DESTDIR)$(cmakedir)/fullbloomConfig.cmake $(DESTDIR)$(cmakedir)/fullbloomConfigVersion.cmake
 
 install-libbloom: $(STAGE)/bloom$(LIBBLOOM)/$(bloom$(LIBBLOOM)_so)
 	$(call install_shared,bloom$(LIBBLOOM))
@@ -116,6 +129,8 @@ uninstall:
 	    $(bloom1_so) $(bloom1_soname) $(bloom2_so) $(bloom2_soname) libbloom.so libbloom.a)
 	rm -f $(DESTDIR)$(includedir)/fullbloom.h $(DESTDIR)$(includedir)/bloom.h
 	rm -f $(DESTDIR)$(pkgconfigdir)/fullbloom.pc $(DESTDIR)$(pkgconfigdir)/libbloom.pc
+	rm -f $(DESTDIR)$(cmakedir)/fullbloomConfig.cmake $(DESTDIR)$(cmakedir)/fullbloomConfigVersion.cmake
+	[ ! -d $(DESTDIR)$(cmakedir) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(cmakedir)
 
 check:
 	$(CARGO) test -p fullbloom-capi -p fullbloom-libbloom1 -p fullbloom-libbloom2

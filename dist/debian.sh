@@ -60,10 +60,10 @@ debs_of_libraries() {
   finish
 
   control libfullbloom-dev "$machine" "libfullbloom0 (= $version-1)" libdevel "Bloom filters of storage engines, for C: development
- The header, the static library and the pkg-config file." "Multi-Arch: same"
+ The header, the static library, the pkg-config file and the CMake package." "Multi-Arch: same"
   mkdir -p "$deb/usr/lib/$triplet"
   cp -P "$installed/usr/lib/$triplet"/libfullbloom.{so,a} "$deb/usr/lib/$triplet/"
-  cp -r "$installed/usr/lib/$triplet/pkgconfig" "$deb/usr/lib/$triplet/"
+  cp -r "$installed/usr/lib/$triplet/pkgconfig" "$installed/usr/lib/$triplet/cmake" "$deb/usr/lib/$triplet/"
   cp -r "$installed/usr/include" "$deb/usr/"
   finish
 
