@@ -8,6 +8,8 @@ mod filters;
 mod hashes;
 mod header;
 #[cfg(target_os = "linux")]
+mod installed;
+#[cfg(target_os = "linux")]
 mod memory;
 mod panics;
 mod policy;
