@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::native::Native;
-use super::{AT_ONCE, AnyKeys, ChangeError};
+use super::{AT_ONCE, AnyKeys, ChangeError, KeyHash};
 use crate::dialect::{Name, each_dialect};
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
@@ -24,12 +24,13 @@ pub(super) trait Erased: Send + Sync + Any {
     fn geometry(&self) -> Geometry;
     fn set_numbers(&mut self, numbers: bool);
     fn may_contain(&self, key: &[u8]) -> bool;
-    /// The hash of a key; of a locked filter, a hash that no filter has.
+    /// The hash of a key; meaningless if the filter is locked.
     fn hash(&self, key: &[u8]) -> [u64; 2];
     /// [`Dialect::hash_variant`].
     fn hash_variant(&self) -> (u32, u64);
-    /// As `may_contain`, for a hash that is the filter's own.
-    fn may_contain_hash(&self, words: [u64; 2]) -> bool;
+    /// As `may_contain`, for a hash; `None` if it is not the filter's own, or the filter is locked. One call
+    /// for check and answer, because each call through the table costs as much as a short key's hash.
+    fn may_contain_hash(&self, hash: &KeyHash) -> Option<bool>;
     fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError>;
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
@@ -152,8 +153,9 @@ macro_rules! common {
             self.dialect.hash_variant()
         }
 
-        fn may_contain_hash(&self, words: [u64; 2]) -> bool {
-            Filter::may_contain_hash(self, Words::from_words(words))
+        fn may_contain_hash(&self, hash: &KeyHash) -> Option<bool> {
+            let ours = hash.is_by(name_of(&self.dialect), self.dialect.hash_variant());
+            ours.then(|| Filter::may_contain_hash(self, Words::from_words(hash.words())))
         }
 
         fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
@@ -351,8 +353,8 @@ impl Erased for Constant {
         (0, 0)
     }
 
-    fn may_contain_hash(&self, _: [u64; 2]) -> bool {
-        self.answer
+    fn may_contain_hash(&self, hash: &KeyHash) -> Option<bool> {
+        hash.is_by(self.name, self.hash_variant()).then_some(self.answer)
     }
 
     fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {

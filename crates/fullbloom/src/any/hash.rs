@@ -44,6 +44,7 @@ struct HashedBy {
 }
 
 impl HashedBy {
+    #[inline(always)]
     fn new(dialect: Name, (variant, seed): (u32, u64)) -> HashedBy {
         let dialect = if dialect == Name::RocksDbRibbon { Name::RocksDb } else { dialect };
         HashedBy { seed, dialect: dialect.number().into(), variant }
@@ -55,8 +56,16 @@ impl HashedBy {
 }
 
 impl KeyHash {
+    #[inline(always)]
     pub(super) fn words(&self) -> [u64; 2] {
         self.words
+    }
+
+    /// Whether it belongs to filters of this dialect with this
+    /// [`hash_variant`](crate::filter::Dialect::hash_variant).
+    #[inline(always)]
+    pub(super) fn is_by(&self, dialect: Name, variant: (u32, u64)) -> bool {
+        self.by == HashedBy::new(dialect, variant)
     }
 }
 
@@ -145,8 +154,15 @@ impl AnyFilter {
     /// # Errors
     /// If the filter is locked, or hashes keys in another way; it could answer "no" for its own keys.
     pub fn may_contain_hash(&self, hash: &KeyHash) -> Result<bool, HashError> {
-        self.require_hashes(core::slice::from_ref(hash))?;
-        Ok(self.inner.may_contain_hash(hash.words))
+        self.inner.may_contain_hash(hash).ok_or_else(|| self.refuse(hash))
+    }
+
+    #[cold]
+    fn refuse(&self, hash: &KeyHash) -> HashError {
+        match self.is_locked() {
+            true => HashError::Locked,
+            false => HashError::between(self.hashed_by(), hash.by),
+        }
     }
 
     /// Looks up many keys that were hashed before. All hashes are checked before the first answer.

@@ -2,7 +2,7 @@
 
 use super::erased::{Erased, NOT_DELETABLE, READ_ONLY, of_one_type};
 use super::memory::Keeper;
-use super::{AT_ONCE, AnyFilter, AnyKeys, ChangeError};
+use super::{AT_ONCE, AnyFilter, AnyKeys, ChangeError, KeyHash};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::Dialect as _;
@@ -250,11 +250,22 @@ impl Erased for Native {
         })
     }
 
-    fn may_contain_hash(&self, [hash, _]: [u64; 2]) -> bool {
+    fn may_contain_hash(&self, hash: &KeyHash) -> Option<bool> {
+        let [word, _] = hash.words();
+        let ours = |is_locked: bool, variant| !is_locked && hash.is_by(Name::Native, variant);
         stored!(self, stored => match stored {
-            StoredFilter::Fast(filter) => filter.may_contain_hash(hash),
-            StoredFilter::Dynamic(filter) => filter.may_contain_hash(hash),
-            StoredFilter::Compact(filter) => filter.may_contain_hash(hash),
+            StoredFilter::Fast(filter) => {
+                let ours = ours(filter.is_locked(), filter.dialect().hash_variant());
+                ours.then(|| filter.may_contain_hash(word))
+            }
+            StoredFilter::Dynamic(filter) => {
+                let ours = ours(filter.is_locked(), filter.hashing().variant(64));
+                ours.then(|| filter.may_contain_hash(word))
+            }
+            StoredFilter::Compact(filter) => {
+                let ours = ours(filter.is_locked(), filter.dialect().hash_variant());
+                ours.then(|| filter.may_contain_hash(word))
+            }
         })
     }
 

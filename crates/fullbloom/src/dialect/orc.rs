@@ -198,6 +198,7 @@ impl Dialect for Orc {
         self.numbers = numbers;
     }
 
+    #[inline(always)]
     fn hash_variant(&self) -> (u32, u64) {
         (self.numbers.into(), 0)
     }

@@ -388,6 +388,7 @@ impl Dialect for Poppy {
         self.numbers = numbers;
     }
 
+    #[inline(always)]
     fn hash_variant(&self) -> (u32, u64) {
         (self.numbers.into(), 0)
     }

@@ -243,6 +243,7 @@ impl Dialect for Native {
         &self.hasher
     }
 
+    #[inline(always)]
     fn hash_variant(&self) -> (u32, u64) {
         self.head.hashing.variant(self.head.hash_bits)
     }

@@ -60,6 +60,7 @@ impl Hashing {
 
     /// [`Dialect::hash_variant`](crate::filter::Dialect::hash_variant) of filters that use this many leading
     /// bits of the hash.
+    #[inline(always)]
     pub(crate) fn variant(&self, hash_bits: u32) -> (u32, u64) {
         match self {
             Hashing::Seed(seed) => (1 << 8 | hash_bits, *seed),

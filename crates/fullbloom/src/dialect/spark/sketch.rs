@@ -172,6 +172,7 @@ impl<V: Version> Dialect for Sketch<V> {
         self
     }
 
+    #[inline(always)]
     fn hash_variant(&self) -> (u32, u64) {
         (0, if V::SEEDED { (self.seed as u32).into() } else { 0 })
     }

@@ -116,6 +116,7 @@ impl Dialect for Compact {
         &self.hasher
     }
 
+    #[inline(always)]
     fn hash_variant(&self) -> (u32, u64) {
         self.head.hashing.variant(self.head.hash_bits)
     }
