@@ -133,7 +133,7 @@ fn a_value_that_was_lost_is_told() {
     // The bits of the id 0, which 8 of its bits say is there.
     let mut filter = Filter::<Parquet>::decode(&bytes).unwrap();
     filter.clear();
-    filter.insert(&0i64.to_le_bytes());
+    filter.insert(0i64.to_le_bytes());
     let lost = filter.encode();
     let byte = (16..lost.len()).find(|&i| lost[i] != 0).unwrap();
     whole[at + byte] &= !lost[byte];

@@ -76,7 +76,7 @@ fn floats_are_hashed_by_their_bits_so_zeros_and_nans_of_different_bits_are_diffe
     let file = open(&bytes).unwrap();
     let bytes = file.filter_bytes(&file.chunks()[0]).unwrap().unwrap();
     let filter = Filter::<Parquet>::view(&bytes).unwrap();
-    assert!(filter.may_contain(&(-0.0f64).to_le_bytes()) && !filter.may_contain(&0.0f64.to_le_bytes()));
+    assert!(filter.may_contain((-0.0f64).to_le_bytes()) && !filter.may_contain(0.0f64.to_le_bytes()));
 }
 
 #[test]
