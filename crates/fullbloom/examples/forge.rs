@@ -32,9 +32,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut present = [0u32; 3];
         for number in 0..ASKED {
             let key = key(number);
-            present[0] += u32::from(cassandra.may_contain(&key));
-            present[1] += u32::from(native.may_contain(&key));
-            present[2] += u32::from(keyed.may_contain(&key));
+            present[0] += u32::from(cassandra.may_contain(key));
+            present[1] += u32::from(native.may_contain(key));
+            present[2] += u32::from(keyed.may_contain(key));
         }
         let [a, b, c] = present.map(|count| format!("{:.3} %", f64::from(count) * 100.0 / ASKED as f64));
         println!("{name:<28}{a:>12}{b:>12}{c:>12}");

@@ -237,7 +237,7 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
         assert_eq!(builder.entries(), 2000 + prefixes);
         let FullFilter::Ribbon(filter) = builder.finish().unwrap() else { panic!("no Ribbon") };
         for i in 0..2000u64 {
-            assert!(filter.may_contain(&i.to_be_bytes()) && filter.may_contain(&i.to_be_bytes()[..7]));
+            assert!(filter.may_contain(i.to_be_bytes()) && filter.may_contain(&i.to_be_bytes()[..7]));
         }
         filter.dialect().seed()
     };
@@ -272,10 +272,10 @@ fn ribbon_filters_of_up_to_a_million_keys_lose_none_and_keep_their_rate() {
         let filter = builder.finish().unwrap();
         builder.verify(&filter.encode()).unwrap();
         let FullFilter::Ribbon(filter) = filter else { panic!("no Ribbon for {keys}") };
-        assert!(present.iter().all(|key| filter.may_contain(&key.to_le_bytes())));
+        assert!(present.iter().all(|key| filter.may_contain(key.to_le_bytes())));
         let lookups = 500_000;
         let hits =
-            (0..lookups).filter(|_| filter.may_contain(&stream.next_u64().to_le_bytes())).count() as f64;
+            (0..lookups).filter(|_| filter.may_contain(stream.next_u64().to_le_bytes())).count() as f64;
         let expected = filter.expected_fpr();
         let sigma = (f64::from(lookups) * expected * (1.0 - expected)).sqrt();
         assert!((hits - f64::from(lookups) * expected).abs() <= 3.0 * sigma.max(1.0), "{keys}: {hits} hits");

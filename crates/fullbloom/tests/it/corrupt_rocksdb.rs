@@ -280,7 +280,7 @@ fn sniffing_distinguishes_the_three_kinds_and_per_block_filters() {
         }
         let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.into(), 12.0).unwrap();
         (0..keys).for_each(|_| {
-            filter.insert(&stream.bytes(12));
+            filter.insert(stream.bytes(12));
         });
         assert_eq!(sniff(&filter.encode()), None);
     }

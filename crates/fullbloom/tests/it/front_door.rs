@@ -43,7 +43,7 @@ fn keys_are_taken_as_programs_hold_them() {
 
     let mut spark = Filter::<Spark>::with_fpr(100, 0.01).unwrap();
     spark.insert(7);
-    assert!(spark.may_contain_value(Value::Int(7)).unwrap() && spark.may_contain(&7i64.to_le_bytes()));
+    assert!(spark.may_contain_value(Value::Int(7)).unwrap() && spark.may_contain(7i64.to_le_bytes()));
 }
 
 #[test]

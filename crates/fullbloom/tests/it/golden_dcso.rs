@@ -114,7 +114,7 @@ fn dcso_hashes_positions_and_sizes_are_the_originals() {
     for case in file.list("v1_fingerprints") {
         for row in case.list("fingerprints") {
             let mut filter = Filter::<Dcso>::with_fpr(case.count("n"), rate(case)).unwrap();
-            filter.insert(&row.hex("key_hex"));
+            filter.insert(row.hex("key_hex"));
             let array = &filter.bits()[8..]; // after the count
             let positions = row.list("indexes").iter().map(|v| v.as_u64().unwrap());
             let mut distinct: Vec<u64> = positions.collect();
@@ -164,7 +164,7 @@ fn typed_hash(filter: &Filter<Poppy>, kind: &str, text: &str) -> u64 {
         "i8" => number(&text.parse::<i8>().unwrap().to_le_bytes()),
         "i32" => number(&text.parse::<i32>().unwrap().to_le_bytes()),
         "i64" => number(&text.parse::<i64>().unwrap().to_le_bytes()),
-        "bytes" => filter.hash(&from_hex(text)),
+        "bytes" => filter.hash(from_hex(text)),
         _ => filter.hash(text.as_bytes()),
     }
 }

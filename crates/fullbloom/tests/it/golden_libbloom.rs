@@ -254,7 +254,7 @@ fn files_are_refused_where_bloom_load_refuses_them_and_where_they_cannot_be_used
 fn merging_is_the_union_and_needs_equal_numbers() {
     let mut left = Filter::<Libbloom>::with_fpr(1000, 0.1).unwrap();
     let mut right = Filter::<Libbloom>::with_fpr(1000, 0.1).unwrap();
-    left.insert(&from_hex("68656c6c6f20776f726c64"));
+    left.insert(from_hex("68656c6c6f20776f726c64"));
     right.insert(b"hello");
     left.merge(&right).unwrap();
     assert!(left.may_contain(b"hello") && left.may_contain(b"hello world"));

@@ -40,12 +40,12 @@ fn no_key_is_lost_and_the_rate_is_the_planned_one() {
             let filter = CompactFilter::build(&Column(&keys), fpr).unwrap();
             assert_eq!(filter.keys(), count);
             assert_eq!(filter.count_batch(&Column(&keys)), count, "{count} keys at {fpr}");
-            assert!(keys.iter().all(|key| filter.may_contain(&key.to_le_bytes())), "{count} keys at {fpr}");
+            assert!(keys.iter().all(|key| filter.may_contain(key.to_le_bytes())), "{count} keys at {fpr}");
             let others = absent(100_000);
             let mut answers = vec![false; others.len()];
             filter.may_contain_batch(&Column(&others), &mut answers);
             for (key, answer) in others.iter().zip(&answers).step_by(7) {
-                assert_eq!(filter.may_contain(&key.to_le_bytes()), *answer);
+                assert_eq!(filter.may_contain(key.to_le_bytes()), *answer);
             }
             let expected = filter.expected_fpr();
             Measured::of(answers).assert_within_3_sigma(expected, &format!("{count} keys at {fpr}"));
@@ -82,7 +82,7 @@ fn bytes_depend_on_the_set_of_keys_only() {
             for some in other.chunks(30_011) {
                 builder.insert_batch(&Column(some)).unwrap();
             }
-            builder.insert(&keys[0].to_le_bytes()).unwrap();
+            builder.insert(keys[0].to_le_bytes()).unwrap();
             assert_eq!(builder.len(), other.len() as u64 + 1);
             assert!(!builder.is_empty());
             let filter = builder.finish().unwrap();
@@ -133,7 +133,7 @@ fn a_compact_filter_is_made_of_a_dynamic_one() {
         assert!((expected / (1e-3 + dynamic.expected_fpr()) - 1.0).abs() < 0.02, "{expected}");
         let read = CompactFilter::decode(&compact.encode()).unwrap().unlock(&secret).unwrap();
         assert_eq!(read.count_batch(&Column(&keys)), 10_000);
-        assert!(keys.iter().all(|key| read.may_contain(&key.to_le_bytes())));
+        assert!(keys.iter().all(|key| read.may_contain(key.to_le_bytes())));
         let mut answers = vec![false; 300_000];
         read.may_contain_batch(&Column(&absent(300_000)), &mut answers);
         Measured::of(answers).assert_within_3_sigma(expected, "absent keys");
@@ -245,8 +245,8 @@ fn exceptions_are_answered_no_and_no_member_is_lost() {
     assert!(filter.exceptions().is_some());
     let read = CompactFilter::decode(&filter.encode()).unwrap();
     assert_eq!(read.count_batch(&Column(&good)), 0);
-    assert!(members.iter().all(|key| read.may_contain(&key.to_le_bytes())));
-    assert!(good.iter().take(10_000).all(|key| !read.may_contain(&key.to_le_bytes())));
+    assert!(members.iter().all(|key| read.may_contain(key.to_le_bytes())));
+    assert!(good.iter().take(10_000).all(|key| !read.may_contain(key.to_le_bytes())));
     assert!(read.without_exceptions().count_batch(&Column(&good)) > 2000);
     assert!(AnyFilter::from(read).except().is_err());
 }

@@ -421,14 +421,14 @@ fn keys_expire_after_their_time_and_at_most_one_step_later() {
         for now in (1_000_000..1_200_000u64).step_by(137) {
             filter.advance_millis(now).unwrap();
             let key = random.below(400);
-            let known = filter.may_contain(&key.to_le_bytes());
-            assert_eq!(filter.insert(&key.to_le_bytes()).unwrap(), !known);
+            let known = filter.may_contain(key.to_le_bytes());
+            assert_eq!(filter.insert(key.to_le_bytes()).unwrap(), !known);
             if !known || refresh {
                 inserted.insert(key, now);
             }
             for (key, time) in &inserted {
                 let age = now - time;
-                let found = filter.may_contain(&key.to_le_bytes());
+                let found = filter.may_contain(key.to_le_bytes());
                 assert!(found || age > 7_000, "{key} is forgotten after {age} ms");
                 assert!(!found || age < 8_000, "{key} is remembered after {age} ms");
             }

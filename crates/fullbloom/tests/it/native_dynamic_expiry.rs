@@ -53,7 +53,7 @@ proptest! {
             let age = since.get(&key).map(|at| now - at);
             filter.advance(at(now)).unwrap();
             let new = if random.below(2) == 0 {
-                filter.insert(&key.to_le_bytes()).unwrap()
+                filter.insert(key.to_le_bytes()).unwrap()
             } else {
                 let mut new = [false];
                 filter.insert_batch_new(&Column(&[key]), &mut new).unwrap();
@@ -70,7 +70,7 @@ proptest! {
             }
             prop_assert!(filter.generations().count() == generations as usize + 1);
             for (key, at) in &since {
-                let found = filter.may_contain(&key.to_le_bytes());
+                let found = filter.may_contain(key.to_le_bytes());
                 prop_assert!(found || now - at >= keep);
                 prop_assert!(!found || now - at < whole + part);
             }
@@ -90,7 +90,7 @@ proptest! {
         let (mut count, mut since) = (0u64, HashMap::new());
         let mut reported = Vec::new();
         for key in &keys {
-            let new = alone.insert(&key.to_le_bytes()).unwrap();
+            let new = alone.insert(key.to_le_bytes()).unwrap();
             match since.get(key).map(|at| count - at) {
                 None => prop_assert!(new),
                 Some(age) if age < keep => prop_assert!(!new, "forgotten after {age} of {keep}"),
@@ -153,7 +153,7 @@ fn after_a_long_pause_all_is_forgotten_and_the_memory_given_back() {
     assert_eq!(filter.generations().filter(|one| one.keys > 0).count(), 6);
     filter.advance(at(1 << 40)).unwrap();
     assert_eq!((filter.keys(), fingerprints(&filter).unwrap().count()), (0, 0));
-    assert!(!filter.may_contain(&7u64.to_le_bytes()));
+    assert!(!filter.may_contain(7u64.to_le_bytes()));
     // The state of that time can be read and used.
     let mut read = DynamicFilter::decode(&filter.encode()).unwrap();
     assert!(insert(&mut read, &7u64.to_le_bytes(), (1 << 40) + 1));
@@ -202,7 +202,7 @@ fn at_the_end_of_time_keys_are_still_taken_and_found() {
         let mut filter = filter(by_time(keep, 3, false));
         for now in [u64::MAX / 2, u64::MAX / 2 + 10_000, u64::MAX / 2 + 20_000] {
             insert(&mut filter, &now.to_le_bytes(), now);
-            assert!(filter.may_contain(&now.to_le_bytes()));
+            assert!(filter.may_contain(now.to_le_bytes()));
         }
         filter.advance_millis(u64::MAX).unwrap();
         filter.insert(b"last").unwrap();
@@ -221,7 +221,7 @@ fn with_refresh_no_key_is_forgotten_early_even_at_a_high_rate() {
         }
         for earlier in round.saturating_sub(9)..=round {
             let found =
-                (0..200).filter(|key| filter.may_contain(&(earlier * 1_000 + key).to_le_bytes())).count();
+                (0..200).filter(|key| filter.may_contain((earlier * 1_000 + key).to_le_bytes())).count();
             assert_eq!(found, 200, "of round {earlier} in {round}");
         }
     }

@@ -23,8 +23,8 @@ fn eight_threads_lose_no_bit_of_different_keys() {
                 let mut found = 0;
                 while !done.load(Ordering::Relaxed) {
                     for i in 0..1000 {
-                        if shared.may_contain(&mix(i).to_le_bytes()) {
-                            assert!(shared.may_contain(&mix(i).to_le_bytes()), "a bit was lost");
+                        if shared.may_contain(mix(i).to_le_bytes()) {
+                            assert!(shared.may_contain(mix(i).to_le_bytes()), "a bit was lost");
                             found += 1;
                         }
                     }
@@ -36,8 +36,8 @@ fn eight_threads_lose_no_bit_of_different_keys() {
                     let shared = &shared;
                     scope.spawn(move || {
                         for i in (thread..keys).step_by(THREADS as usize) {
-                            shared.insert(&mix(i).to_le_bytes());
-                            assert!(shared.may_contain(&mix(i).to_le_bytes()));
+                            shared.insert(mix(i).to_le_bytes());
+                            assert!(shared.may_contain(mix(i).to_le_bytes()));
                         }
                     })
                 })
@@ -85,7 +85,7 @@ fn threads_that_meet_in_few_words_lose_no_bit() {
                         }
                     }
                     keys(fighter).for_each(|key| {
-                        filter.insert(&key);
+                        filter.insert(key);
                     });
                 }
             });
@@ -93,7 +93,7 @@ fn threads_that_meet_in_few_words_lose_no_bit() {
     });
     let mut alone = NativeFilter::with_bits_per_key(FIGHTERS as u64 * EACH, 10.0).unwrap();
     for key in (0..FIGHTERS).flat_map(keys) {
-        alone.insert(&key);
+        alone.insert(key);
     }
     let made = filters.into_iter().map(|(shared, _)| shared.into_filter());
     let lost = made.filter(|filter| filter.bits() != alone.bits()).count();
@@ -112,7 +112,7 @@ fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
             scope.spawn(|| {
                 start.wait();
                 for i in 0..KEYS {
-                    if shared.insert(&mix(i).to_le_bytes()) {
+                    if shared.insert(mix(i).to_le_bytes()) {
                         new[i as usize].fetch_add(1, Ordering::Relaxed);
                     }
                 }
@@ -137,14 +137,14 @@ fn eight_threads_of_ten_million_operations_each_lose_no_key() {
             scope.spawn(move || {
                 for i in 0..EACH / 2 {
                     let key = mix((i * THREADS + thread) % KEYS).to_le_bytes();
-                    shared.insert(&key);
-                    assert!(shared.may_contain(&key));
+                    shared.insert(key);
+                    assert!(shared.may_contain(key));
                 }
             });
         }
     });
     let filter = shared.into_filter();
-    let lost = (0..KEYS).filter(|&i| !filter.may_contain(&mix(i).to_le_bytes())).count();
+    let lost = (0..KEYS).filter(|&i| !filter.may_contain(mix(i).to_le_bytes())).count();
     assert_eq!(lost, 0);
 }
 
@@ -161,7 +161,7 @@ fn in_a_crowded_filter_no_key_is_new_twice() {
                     // Half of the threads run in the opposite order.
                     for i in 0..KEYS {
                         let i = if thread % 2 == 0 { i } else { KEYS - 1 - i };
-                        if shared.insert(&mix(i).to_le_bytes()) {
+                        if shared.insert(mix(i).to_le_bytes()) {
                             new[i as usize].fetch_add(1, Ordering::Relaxed);
                         }
                     }
@@ -194,7 +194,7 @@ fn building_in_parts_gives_the_same_filter() {
             if i % 2 == 0 {
                 builder.insert_batch(&Column(some));
             } else {
-                let hashes: Vec<u64> = some.iter().map(|key| direct.hash(&key.to_le_bytes())).collect();
+                let hashes: Vec<u64> = some.iter().map(|key| direct.hash(key.to_le_bytes())).collect();
                 builder.insert_batch(&Hashes(&hashes));
             }
         }

@@ -231,6 +231,6 @@ fn typed_keys_are_the_bytes_that_the_table_says() {
     }
     // poppy hashes a number of eight bytes, but not a key of eight bytes.
     let filter = Filter::<Poppy>::with_fpr(10, 0.01).unwrap();
-    assert_eq!(filter.hash(&7i64.to_le_bytes()), 7);
+    assert_eq!(filter.hash(7i64.to_le_bytes()), 7);
     assert_ne!(filter.hash_value(Value::Long(7)).unwrap(), 7);
 }

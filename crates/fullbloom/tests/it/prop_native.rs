@@ -157,7 +157,7 @@ proptest! {
         prop_assert_eq!(reported, expected);
 
         let queried: Vec<u64> = numbers.iter().flat_map(|&n| [n, n.wrapping_add(1), n ^ 0xff]).collect();
-        let expected: Vec<bool> = queried.iter().map(|n| one_by_one.may_contain(&n.to_le_bytes())).collect();
+        let expected: Vec<bool> = queried.iter().map(|n| one_by_one.may_contain(n.to_le_bytes())).collect();
         let mut answers = vec![false; queried.len()];
         one_by_one.may_contain_batch(&Column(&queried), &mut answers);
         prop_assert_eq!(&answers, &expected);
@@ -276,11 +276,11 @@ fn a_filter_knows_when_it_is_overfull_and_what_that_costs() {
     let mut filter = NativeFilter::with_fpr(1000, 0.01).unwrap();
     assert!(filter.planned_fpr() <= 0.01 && filter.expected_fpr() == 0.0);
     for key in 0..1000u64 {
-        filter.insert(&key.to_le_bytes());
+        filter.insert(key.to_le_bytes());
         assert!(!filter.is_overfull());
     }
     for key in 1000..3000u64 {
-        filter.insert(&key.to_le_bytes());
+        filter.insert(key.to_le_bytes());
     }
     assert!(filter.is_overfull());
     let absent: Vec<u64> = (1 << 32..(1 << 32) + 200_000).collect();

@@ -36,7 +36,7 @@ fn filled<D: Insert>(mut filter: Filter<D>, keys: u64, key: impl Fn(u64) -> Vec<
 }
 
 fn measured<D: Insert>(filter: &Filter<D>, keys: u64, absent: u64, key: impl Fn(u64) -> Vec<u8>) -> Measured {
-    Measured::of((keys..keys + absent).map(|i| filter.may_contain(&key(i))))
+    Measured::of((keys..keys + absent).map(|i| filter.may_contain(key(i))))
 }
 
 /// Both predictions, the one made before any key was inserted and the one read from the bits, hold within

@@ -49,9 +49,9 @@ fn an_overfull_fast_local_filter_knows_its_rate() {
         fullbloom::Filter::<fullbloom::dialect::RocksDb>::with_bits_per_key(expected, 10.0).unwrap();
     let mut stream = SplitMix::new(1);
     (0..keys).for_each(|_| {
-        filter.insert(&stream.next_u64().to_le_bytes());
+        filter.insert(stream.next_u64().to_le_bytes());
     });
-    let absent = (0..200_000).map(|_| filter.may_contain(&stream.next_u64().to_le_bytes()));
+    let absent = (0..200_000).map(|_| filter.may_contain(stream.next_u64().to_le_bytes()));
     let measured = Measured::of(absent).rate();
     assert!((filter.expected_fpr() / measured - 1.0).abs() < 0.02);
     let promised = fullbloom::filter::Dialect::fpr_with(filter.dialect(), keys as f64);
