@@ -161,6 +161,7 @@ try_crates() {
   env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty $crates
   # Outside the workspace, with a lock file of its own. It uses the published library; here the one beside it takes its place.
   env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty --manifest-path crates/fullbloom-slatedb/Cargo.toml \
-    --config "patch.crates-io.fullbloom.path='$root/crates/fullbloom'"
+    --config "patch.crates-io.fullbloom.path='$root/crates/fullbloom'" \
+    --config "patch.crates-io.fullbloom-core.path='$root/crates/fullbloom-core'"
   echo "built from their archives:" ${crates//--package=/} fullbloom-slatedb
 }

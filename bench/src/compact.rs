@@ -13,7 +13,7 @@ use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Mix, Questions};
 use crate::memory::{self, Held, HugePages};
 use entrants::{BINARY_FUSE, BOUNDED, COMPACT, COMPACT_2, Entrant, FAST, Filter};
-use fullbloom::native::CompactFilter;
+use fullbloom_compact::CompactFilter;
 use std::cell::RefCell;
 use std::error::Error;
 use std::hint::black_box;

@@ -7,10 +7,10 @@
 
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;
-use fullbloom::Filter;
-use fullbloom::dialect::{Cassandra, Guava};
-use fullbloom::filter::{Insert, Size};
 use fullbloom::keys::Hashes;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::filter::{Insert, Size};
+use fullbloom_dialects::{Cassandra, Guava};
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};

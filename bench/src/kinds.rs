@@ -3,9 +3,8 @@
 use crate::Common;
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;
-use fullbloom::NativeFilter;
 use fullbloom::keys::Column;
-use fullbloom::native::{DynamicFilter, DynamicOptions, Mode};
+use fullbloom_dynamic::{DynamicFilter, DynamicOptions, Mode};
 use std::error::Error;
 use std::hint::black_box;
 use xxhash_rust::xxh3::xxh3_64;
@@ -77,7 +76,7 @@ struct Races {
 /// All races of one size and rate. Every round begins with empty filters.
 fn at_size(bytes: u64, fpr: f64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut keys = (bytes as f64 * 8.0 / if fpr > 1e-3 { 9.8 } else { 29.0 }) as u64;
-    while NativeFilter::with_fpr(keys, fpr)?.bits().len() as u64 > bytes {
+    while fullbloom::Filter::with_fpr(keys, fpr)?.bits().len() as u64 > bytes {
         keys -= keys / 200;
     }
     let members: Vec<u64> = (0..keys).map(mix).collect();
@@ -143,7 +142,7 @@ fn fast(
     members: &[u64],
     absent: &[u64],
 ) -> Result<(), Box<dyn Error>> {
-    let mut filter = NativeFilter::with_fpr(members.len() as u64, fpr)?;
+    let mut filter = fullbloom::Filter::with_fpr(members.len() as u64, fpr)?;
     let mut answers = vec![false; absent.len()];
     races.insert.time(FAST, members.len(), || filter.insert_batch(&Column(members)));
     races.absent.time(FAST, absent.len(), || filter.may_contain_batch(&Column(absent), &mut answers));

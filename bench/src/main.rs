@@ -38,7 +38,8 @@ mod rates;
 mod rocksdb;
 
 use clap::{Parser, Subcommand};
-use fullbloom::kernel::{self, Kernel};
+use fullbloom::kernel;
+use fullbloom::kernel::Kernel;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

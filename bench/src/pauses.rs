@@ -2,7 +2,7 @@
 
 use crate::harness;
 use crate::keys::mix;
-use fullbloom::native::{DynamicFilter, DynamicOptions, Mode};
+use fullbloom_dynamic::{DynamicFilter, DynamicOptions, Mode};
 use std::error::Error;
 
 /// Options of `pauses`.

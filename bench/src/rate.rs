@@ -1,9 +1,8 @@
 //! The promise of the native filter at sizes too large for tests: what is planned is what is measured.
 
-use fullbloom::NativeFilter;
 use fullbloom::keys::Column;
-use fullbloom::native::{Builder, Hashing, Sizing};
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{Builder, Hashing, Sizing};
 use std::error::Error;
 use std::time::Instant;
 
@@ -57,13 +56,13 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn build(plan: &Sizing, keys: u64) -> Result<NativeFilter, Box<dyn Error>> {
-    let mut builder = Builder::new(NativeFilter::with_sizing(plan, Hashing::default())?, 0);
+fn build(plan: &Sizing, keys: u64) -> Result<fullbloom::Filter, Box<dyn Error>> {
+    let mut builder = Builder::new(fullbloom::Filter::with_sizing(plan, Hashing::default())?, 0);
     for_chunks(0..keys, |chunk| builder.insert_batch(&Column(chunk)));
     Ok(builder.finish())
 }
 
-fn count(filter: &NativeFilter, keys: std::ops::Range<u64>) -> u64 {
+fn count(filter: &fullbloom::Filter, keys: std::ops::Range<u64>) -> u64 {
     let mut found = 0;
     for_chunks(keys, |chunk| found += filter.count_batch(&Column(chunk)));
     found

@@ -1,9 +1,10 @@
 //! The rates of every dialect: what is planned, and what keys of three shapes come to. Some originals' hashes
 //! treat keys that count up worse or better than others, and their dialects do what they do.
 
-use fullbloom::any::{self, AnyFilter};
-use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::keys::Shape;
 use fullbloom_testkit::stats::Measured;
 use std::error::Error;

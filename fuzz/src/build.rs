@@ -1,11 +1,11 @@
 //! From keys to bytes and back.
 
-use fullbloom::any::{AnyFilter, Builder, ReadOptions};
-use fullbloom::dialect::Name;
-use fullbloom::filter::Check;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{CompactBuilder, CompactFilter};
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any::{AnyFilter, Builder, ReadOptions};
+use fullbloom_compact::{CompactBuilder, CompactFilter};
+use fullbloom_core::part::Check;
+use fullbloom_dialects::Name;
 use std::collections::BTreeSet;
 
 /// The input is a rate or a number of bits, a number of keys and the keys: a filter is built of them,

@@ -1,12 +1,15 @@
 //! Encoded filters of every dialect.
 
-use fullbloom::any::{AnyFilter, ReadOptions};
-use fullbloom::dialect::Name;
-use fullbloom::dialect::rocksdb;
-use fullbloom::filter::Check;
-use fullbloom::internal::sniff as sniffing;
-use fullbloom::native::{self, CompactFilter, DynamicFilter, Mode, StoredFilter};
-use fullbloom::{DecodeError, hash};
+use fullbloom::DecodeError;
+use fullbloom_any::StoredFilter;
+use fullbloom_any::sniff as sniffing;
+use fullbloom_any::{AnyFilter, ReadOptions};
+use fullbloom_compact::CompactFilter;
+use fullbloom_core::part::Check;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::hash;
+use fullbloom_dialects::rocksdb;
+use fullbloom_dynamic::{DynamicFilter, Mode};
 use fullbloom_testkit::naive::hash::bloom32;
 use fullbloom_testkit::rocksdb as oracle;
 use std::path::Path;
@@ -90,7 +93,7 @@ pub fn native_with_sound_front(data: &[u8]) {
     let options = ReadOptions::from(Name::Native).key_form_applied();
     let view = AnyFilter::over(file.clone(), &options, Check::Front).expect("the same bytes");
     let answers = KEYS.map(|key| view.may_contain(key));
-    if native::verify(&file).is_ok() && !is_locked {
+    if fullbloom_any::verify(&file).is_ok() && !is_locked {
         let copy = StoredFilter::decode(&file).expect("what is sound can be copied");
         let copy = AnyFilter::from(copy);
         assert_eq!(KEYS.map(|key| copy.may_contain(key)), answers);

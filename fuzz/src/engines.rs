@@ -3,7 +3,7 @@
 use fullbloom_sstable::{bti, index, scylla, statistics, toc};
 use fullbloom_table::filter::{Family, PartitionedBlock, PerBlock, Question};
 use fullbloom_table::manifest::Manifest;
-use fullbloom_table::{FilterSize, Limits, EnginePrefix, Table, TableOptions};
+use fullbloom_table::{EnginePrefix, FilterSize, Limits, Table, TableOptions};
 
 /// Compressed blocks may be this large in the fuzzed tables; a few are held at a time.
 const BLOCK_LEN: u64 = 1 << 20;

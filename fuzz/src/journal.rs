@@ -1,7 +1,8 @@
 //! The journal beside a dynamic filter's file.
 
-use fullbloom::hash::xxh64;
-use fullbloom::native::{DynamicFilter, DynamicOptions, Expiry, Keep, Mode, StoredFilter};
+use fullbloom_any::StoredFilter;
+use fullbloom_dialects::hash::xxh64;
+use fullbloom_dynamic::{DynamicFilter, DynamicOptions, Expiry, Keep, Mode};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -10,7 +10,7 @@ mod dialects;
 mod engines;
 mod journal;
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::alloc::{Counting, peak_of};
 use std::sync::OnceLock;
 

@@ -121,12 +121,12 @@ test("no snippet has a number that a compiler would refuse, whatever the plan", 
 
 test("the Rust types and C constants of the snippets are those of the library", () => {
   const header = readFileSync(join(process.env.ROOT, "crates/fullbloom-capi/include/fullbloom.h"), "utf8");
-  const source = readFileSync(join(process.env.ROOT, "crates/fullbloom/src/dialect/mod.rs"), "utf8");
+  const source = readFileSync(join(process.env.ROOT, "crates/fullbloom-dialects/src/lib.rs"), "utf8");
   for (const dialect of DIALECTS.filter((name) => name !== COMPACT)) {
     const all = codes({}, plan(dialect));
     const constant = /fullbloom_filter_create\((\w+),/.exec(all.C)[1];
     assert.match(header, new RegExp(`\\b${constant}\\b`), dialect);
-    const type = /dialect::(\w+)\}/.exec(all.Rust ?? "")?.[1];
+    const type = /\{Filter, (\w+)\}/.exec(all.Rust ?? "")?.[1];
     if (type) assert.match(source, new RegExp(`\\b${type}\\b`), dialect);
   }
 });

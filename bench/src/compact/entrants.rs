@@ -1,12 +1,12 @@
 //! The filters that are compared, each built from all keys at once.
 
 use dsi_progress_logger::no_logging;
-use fullbloom::NativeFilter;
-use fullbloom::any;
-use fullbloom::dialect::{Name, rocksdb};
+use fullbloom::Builder;
 use fullbloom::keys::Column;
-use fullbloom::native::{Builder, CompactBuilder, CompactFilter};
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_compact::{CompactBuilder, CompactFilter};
+use fullbloom_dialects::{Name, rocksdb};
 use std::error::Error;
 use sux::dict::VFilter;
 use sux::func::VBuilder;
@@ -91,7 +91,7 @@ pub fn all(keys: u64, fpr: f64) -> Vec<Entrant> {
 }
 
 fn fast(keys: &[u64], fpr: f64, threads: usize) -> Result<Box<dyn Filter>, Box<dyn Error>> {
-    let mut builder = Builder::new(NativeFilter::with_fpr(keys.len() as u64, fpr)?, threads);
+    let mut builder = Builder::new(fullbloom::Filter::with_fpr(keys.len() as u64, fpr)?, threads);
     builder.insert_batch(&Column(keys));
     Ok(Box::new(builder.finish()))
 }
@@ -125,7 +125,7 @@ macro_rules! native {
     };
 }
 
-native!(NativeFilter CompactFilter);
+native!(fullbloom::Filter CompactFilter);
 
 /// The filters of xorf: keys are words, taken as they are.
 fn fuse<F>(keys: &[u64], _: f64) -> Result<Box<dyn Filter>, Box<dyn Error>>

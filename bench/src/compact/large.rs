@@ -4,7 +4,7 @@
 use crate::keys;
 use crate::memory::held_by;
 use fullbloom::keys::Column;
-use fullbloom::native::CompactBuilder;
+use fullbloom_compact::CompactBuilder;
 use fullbloom_testkit::stats::Measured;
 use std::error::Error;
 use std::time::Instant;

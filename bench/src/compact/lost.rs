@@ -2,7 +2,7 @@
 //! it is repeated for each kernel.
 
 use fullbloom::kernel::Kernel;
-use fullbloom::native::{CompactBuilder, CompactFilter};
+use fullbloom_compact::{CompactBuilder, CompactFilter};
 use fullbloom_testkit::keys::Shape;
 use fullbloom_testkit::stats::Measured;
 use std::error::Error;

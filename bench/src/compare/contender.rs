@@ -3,12 +3,11 @@
 use crate::keys::Key;
 use crate::limit;
 use crate::memory::Region;
-use fullbloom::NativeFilter;
-use fullbloom::dialect::rocksdb::FullFilter;
-use fullbloom::hash::Fold64;
 use fullbloom::keys::Column;
-use fullbloom::native::{Builder, Hashing, SharedFilter, Sizing};
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{Builder, Hashing, SharedFilter, Sizing};
+use fullbloom_core::hash::Fold64;
+use fullbloom_dialects::rocksdb::FullFilter;
 use std::error::Error;
 
 /// A filter of one size.
@@ -68,7 +67,7 @@ pub struct Size {
 
 /// Keys in the form in which the native filter takes many of them.
 pub trait NativeKeys: Key {
-    fn answer(filter: &NativeFilter, keys: &[Self], out: &mut [bool]);
+    fn answer(filter: &fullbloom::Filter, keys: &[Self], out: &mut [bool]);
     fn insert(builder: &mut Builder, keys: &[Self]);
     fn answer_shared(filter: &SharedFilter, keys: &[Self], out: &mut [bool]);
     fn insert_shared(filter: &SharedFilter, keys: &[Self]);
@@ -76,7 +75,7 @@ pub trait NativeKeys: Key {
 }
 
 impl NativeKeys for u64 {
-    fn answer(filter: &NativeFilter, keys: &[u64], out: &mut [bool]) {
+    fn answer(filter: &fullbloom::Filter, keys: &[u64], out: &mut [bool]) {
         filter.may_contain_batch(&Column(keys), out);
     }
 
@@ -98,7 +97,7 @@ impl NativeKeys for u64 {
 }
 
 impl<const N: usize> NativeKeys for [u8; N] {
-    fn answer(filter: &NativeFilter, keys: &[[u8; N]], out: &mut [bool]) {
+    fn answer(filter: &fullbloom::Filter, keys: &[[u8; N]], out: &mut [bool]) {
         filter.may_contain_batch(keys, out);
     }
 
@@ -124,7 +123,7 @@ pub struct Fullbloom {
     plan: Sizing,
     threads: usize,
     builder: Option<Builder>,
-    filter: Option<NativeFilter>,
+    filter: Option<fullbloom::Filter>,
 }
 
 /// Its row in tables.
@@ -140,7 +139,7 @@ impl Fullbloom {
         Ok(Fullbloom { plan: plan(size)?, threads, builder: None, filter: None })
     }
 
-    fn filter(&self) -> &NativeFilter {
+    fn filter(&self) -> &fullbloom::Filter {
         self.filter.as_ref().expect("finished")
     }
 }
@@ -155,7 +154,8 @@ impl<K: NativeKeys> Contender<K> for Fullbloom {
 
     fn start(&mut self) {
         self.filter = None;
-        let filter = NativeFilter::with_sizing(&self.plan, Hashing::default()).expect("memory for a filter");
+        let filter =
+            fullbloom::Filter::with_sizing(&self.plan, Hashing::default()).expect("memory for a filter");
         self.builder = Some(Builder::new(filter, self.threads));
     }
 

@@ -6,7 +6,7 @@ use crate::libbloom::Original;
 use crate::memory;
 use ::parquet::bloom_filter::Sbbf;
 use foldhash::fast::FixedState;
-use fullbloom::dialect::rocksdb;
+use fullbloom_dialects::rocksdb;
 use std::error::Error;
 use xorf::Filter as _;
 use xxhash_rust::xxh3::xxh3_64;

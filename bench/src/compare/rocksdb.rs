@@ -6,10 +6,10 @@ use crate::keys::Key;
 #[cfg(librocksdb)]
 use crate::librocksdb;
 use crate::memory::{self, Region};
-use fullbloom::dialect::RocksDb;
-use fullbloom::filter::Dialect;
-use fullbloom::filter::Size as _;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_dialects::RocksDb;
+use fullbloom_dialects::filter::Dialect;
+use fullbloom_dialects::filter::Size as _;
 use std::error::Error;
 
 /// The algorithm, and the library; why others are missing goes to `missing`. Both keep all hashes while they

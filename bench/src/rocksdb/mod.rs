@@ -12,13 +12,13 @@ use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Mix, Questions};
 use crate::limit;
 use crate::memory::Region;
-use fullbloom::dialect::RocksDb;
-use fullbloom::dialect::rocksdb::{BuildError, Builder, FilterType, FullFilter, Policy};
-use fullbloom::filter::{Dialect, Size};
-use fullbloom::hash::xxph3_rocksdb;
 use fullbloom::keys::Hashes;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, View};
+use fullbloom_dialects::RocksDb;
+use fullbloom_dialects::filter::{Dialect, Size};
+use fullbloom_dialects::hash::xxph3_rocksdb;
+use fullbloom_dialects::rocksdb::{BuildError, Builder, FilterType, FullFilter, Policy};
+use fullbloom_dialects::{Filter, View};
 use std::error::Error;
 use std::hint::black_box;
 

@@ -7,8 +7,8 @@ use crate::keys::Questions;
 #[cfg(librocksdb)]
 use crate::librocksdb;
 use crate::memory::Region;
-use fullbloom::dialect::RocksDb;
-use fullbloom::filter::Dialect;
+use fullbloom_dialects::RocksDb;
+use fullbloom_dialects::filter::Dialect;
 use std::error::Error;
 use std::hint::black_box;
 

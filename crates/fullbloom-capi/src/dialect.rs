@@ -1,7 +1,7 @@
 //! Dialects as numbers. A number keeps its meaning for ever; `0` means "detect it".
 
 use crate::status::{Error, Status, call};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 use std::sync::LazyLock;

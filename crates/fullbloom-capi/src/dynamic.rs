@@ -2,10 +2,10 @@
 
 use crate::sizing::{self, Asked};
 use crate::status::{Error, Status};
-use fullbloom::any::BuildOptions;
-use fullbloom::dialect::Name;
-use fullbloom::native::Kind;
-use fullbloom::native::{Expiry, Keep, Mode};
+use fullbloom_any::BuildOptions;
+use fullbloom_any::Kind;
+use fullbloom_dialects::Name;
+use fullbloom_dynamic::{Expiry, Keep, Mode};
 use std::time::Duration;
 
 /// What a caller asks of a dynamic filter; the header describes each field.

@@ -5,7 +5,8 @@ use crate::handle::Filter;
 use crate::key_type;
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
-use fullbloom::any::{self, BuildOptions};
+use fullbloom_any as any;
+use fullbloom_any::BuildOptions;
 use std::ffi::c_int;
 
 /// The facts of a filter; the header describes each.

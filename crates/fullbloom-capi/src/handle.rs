@@ -8,10 +8,11 @@
 
 use crate::keys::Keys;
 use crate::status::{Error, Status};
-use fullbloom::any::{self, AnyFilter, BuildOptions, Builder, KeyHash};
-use fullbloom::dialect::Name;
-use fullbloom::native::Secret;
+use fullbloom::Secret;
 use fullbloom::typed::KeyType;
+use fullbloom_any as any;
+use fullbloom_any::{AnyFilter, BuildOptions, Builder, KeyHash};
+use fullbloom_dialects::Name;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Marks a live handle; the letters `fbfilter`.

@@ -4,7 +4,7 @@ use crate::filter::answers_of;
 use crate::handle::Filter;
 use crate::keys::{array, key};
 use crate::status::{Error, Status, call};
-use fullbloom::any::KeyHash;
+use fullbloom_any::KeyHash;
 use std::ffi::c_void;
 
 /// The header's struct has this size and alignment in every version: programs keep arrays of it.

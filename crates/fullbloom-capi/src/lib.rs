@@ -7,7 +7,7 @@
 //!   fullbloom_filter *   handle.rs: Filter    any::{AnyFilter, Builder}
 //!   fullbloom_hash       hash.rs              any::KeyHash
 //!   fullbloom_status     status.rs: Status    SizeError, DecodeError, MergeError, ChangeError, FileError
-//!   fullbloom_policy *   policy.rs            LevelDb, NativeFilter, as LevelDB's callbacks
+//!   fullbloom_policy *   policy.rs            LevelDb, fullbloom::Filter, as LevelDB's callbacks
 //! ```
 //!
 //! Every function runs inside [`status::call`]: a panic becomes `FULLBLOOM_INTERNAL`, an error becomes its

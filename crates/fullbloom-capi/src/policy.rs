@@ -7,10 +7,11 @@
 use crate::dialect::named;
 use crate::keys::{Keys, array, key};
 use crate::status::{Error, Status, call};
-use fullbloom::dialect::LevelDb;
-use fullbloom::dialect::Name;
-use fullbloom::dialect::leveldb::Compatible;
-use fullbloom::{Filter, NativeFilter, SizeError};
+use fullbloom::SizeError;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::LevelDb;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::leveldb::Compatible;
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::ptr;
@@ -96,7 +97,7 @@ impl Policy {
                 filter.write_to(out)
             }
             Kind::Native => {
-                let mut filter = NativeFilter::with_bits_per_key(count, self.bits_per_key)?;
+                let mut filter = fullbloom::Filter::with_bits_per_key(count, self.bits_per_key)?;
                 keys.in_groups(|_, group| filter.insert_batch(group));
                 filter.write_to(out)
             }
@@ -108,7 +109,7 @@ impl Policy {
     fn may_match(&self, filter: &[u8], key: &[u8]) -> bool {
         match self.kind {
             Kind::LevelDb => Compatible::<LevelDb>::read(filter).may_contain(key),
-            Kind::Native => NativeFilter::read(filter).may_contain(key),
+            Kind::Native => fullbloom::Filter::read(filter).may_contain(key),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `fullbloom_sizing`: the size that a caller asks for.
 
 use crate::status::{Error, Status};
-use fullbloom::any::BuildOptions;
-use fullbloom::dialect::Name;
-use fullbloom::native::{Hashing, Secret};
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{Hashing, Secret};
+use fullbloom_any::BuildOptions;
+use fullbloom_dialects::Name;
 
 /// The size that a caller asks for; the header describes each field.
 #[repr(C)]

@@ -1,9 +1,9 @@
 //! The status that every function returns, and the message that goes with it.
 
-use fullbloom::any::{ChangeError, HashError};
 use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
+use fullbloom_any::{ChangeError, HashError};
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};

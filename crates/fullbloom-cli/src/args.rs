@@ -9,8 +9,8 @@ use crate::input::{KeyFormat, KeyPart, Keys};
 use crate::output;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use fullbloom::dialect::Name;
 use fullbloom::typed::{KeyField, KeyForm};
+use fullbloom_dialects::Name;
 use fullbloom_ops::{KeySpec, Place, Problem};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -376,11 +376,11 @@ pub enum Prefer {
     Space,
 }
 
-impl From<Prefer> for fullbloom::native::Prefer {
+impl From<Prefer> for fullbloom::Prefer {
     fn from(prefer: Prefer) -> Self {
         match prefer {
-            Prefer::Speed => fullbloom::native::Prefer::Speed,
-            Prefer::Space => fullbloom::native::Prefer::Space,
+            Prefer::Speed => fullbloom::Prefer::Speed,
+            Prefer::Space => fullbloom::Prefer::Space,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::error::Failure;
 use crate::output;
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
-use fullbloom::internal::claim::Claim;
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
+use fullbloom_files::claim::Claim;
 use fullbloom_ops::filter::{claim, require_replaceable, write_to};
 use std::fs;
 use std::io::{self, IsTerminal, Write};

@@ -2,10 +2,10 @@
 
 use crate::hints;
 use crate::output;
-use fullbloom::dialect::Name;
 use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::{FileError, SizeError};
+use fullbloom_dialects::Name;
 use fullbloom_ops::{self as ops, Problem};
 use fullbloom_table::TableError;
 use std::fmt::{self, Display};

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use clap::Args;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::filter::ReadOptions;
 
 /// The dialect and the geometry of filter files.

@@ -2,8 +2,8 @@
 
 use crate::error::Failure;
 use crate::output;
-use fullbloom::internal::claim::Claim;
-use fullbloom::native::Secret;
+use fullbloom::Secret;
+use fullbloom_files::claim::Claim;
 use fullbloom_ops::filter::secret_in;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use crate::numbers;
 use clap::Args;
-use fullbloom::any::BuildOptions;
 use fullbloom::sizing::Target;
+use fullbloom_any::BuildOptions;
 
 /// `--fpr` or `--bits-per-key`.
 #[derive(Debug, Args)]

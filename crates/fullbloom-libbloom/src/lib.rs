@@ -49,6 +49,6 @@ pub unsafe fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uin
             Ok(len) if len > 0 => unsafe { std::slice::from_raw_parts(key.cast::<u8>(), len) },
             _ => &[],
         };
-        fullbloom::hash::murmur2_libbloom_from(seed ^ len as c_uint, bytes)
+        fullbloom_dialects::hash::murmur2_libbloom_from(seed ^ len as c_uint, bytes)
     })
 }

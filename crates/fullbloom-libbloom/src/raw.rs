@@ -12,7 +12,7 @@
 mod lookup;
 
 use crate::bits::{self, Writers};
-use fullbloom::internal::libbloom::{self, hash_with_len};
+use fullbloom_dialects::libbloom::hashes::hash_with_len;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
 
@@ -112,8 +112,9 @@ impl<'a, const WRAPS: bool> Raw<'a, WRAPS> {
         let Raw { bit_len, probes, .. } = *self;
         let reduce = |sum: u32| u64::from(sum) % bit_len;
         match WRAPS {
-            true => libbloom::wrapping32_by(a, b, probes, reduce).for_each(visit),
-            false => libbloom::stepping_reduced(reduce(a), reduce(b), probes, bit_len).for_each(visit),
+            true => fullbloom_dialects::probe::wrapping32_by(a, b, probes, reduce).for_each(visit),
+            false => fullbloom_dialects::probe::stepping_reduced(reduce(a), reduce(b), probes, bit_len)
+                .for_each(visit),
         }
     }
 }

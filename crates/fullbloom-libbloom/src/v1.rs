@@ -5,7 +5,7 @@ use crate::guard::guard;
 use crate::memory;
 use crate::message;
 use crate::raw::Raw1;
-use fullbloom::internal::libbloom::computed_1_6;
+use fullbloom_dialects::libbloom::sizing::computed_1_6;
 use std::ffi::{CStr, c_double, c_int, c_void};
 use std::sync::atomic::AtomicU8;
 

@@ -2,8 +2,8 @@
 
 use crate::rebuild::{RebuildOptions, Size};
 use crate::text;
-use fullbloom::dialect::Name;
-use fullbloom::internal::replace::Output;
+use fullbloom_dialects::Name;
+use fullbloom_files::replace::Output;
 
 /// What a database does with a table that is written into its place: the length is the same.
 pub(crate) const IN_PLACE: [&str; 2] = [
@@ -46,7 +46,7 @@ fn through_rocksdb(size: Size) -> Option<String> {
         Size::Fpr(fpr) => {
             let target = fullbloom::sizing::Target::Fpr(fpr);
             let request = fullbloom::sizing::Request { expected_keys: 1_000_000, target };
-            let plan = fullbloom::any::plan(Name::RocksDb, &request).ok()?;
+            let plan = fullbloom_any::plan(Name::RocksDb, &request).ok()?;
             plan.geometry.bit_len as f64 / 1e6
         }
         Size::Recorded | Size::AsBefore => return None,

@@ -3,8 +3,8 @@
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Need, Problem};
 use crate::text;
-use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_dialects::Name;
 use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, STATISTICS, TOC};
 use fullbloom_sstable::{Keys, PartitionKeyType, RecordedKeyType, Sstable, recorded_key_type};
 use std::fmt;
@@ -47,7 +47,7 @@ impl KeySpec {
     /// Whether the system of this dialect has keys of this type.
     pub fn require(&self, dialect: Name) -> Result<(), String> {
         match self {
-            KeySpec::Value(key_type) => key_type.require(dialect).map_err(|e| e.to_string()),
+            KeySpec::Value(key_type) => dialect.require_key_type(*key_type).map_err(|e| e.to_string()),
             KeySpec::Columns(_) if dialect.as_str().starts_with("cassandra") => Ok(()),
             KeySpec::Columns(_) => {
                 Err(format!("only partition keys of Cassandra have this type, not {dialect}"))
@@ -66,7 +66,7 @@ impl KeySpec {
             KeySpec::Columns(columns) => columns.encode_into(text, out),
             KeySpec::Value(key_type) => {
                 let key =
-                    key_type.parse(text).and_then(|value| value.key(dialect)).map_err(|e| e.to_string())?;
+                    key_type.parse(text).and_then(|value| dialect.key(value)).map_err(|e| e.to_string())?;
                 out.extend_from_slice(key.as_ref());
                 Ok(())
             }

@@ -1,9 +1,9 @@
 //! Path ─► [`Place`]: what is there, by its name and its last bytes.
 
 use crate::problem::{Code, Need, Problem};
-use fullbloom::dialect::Name;
-use fullbloom::internal::cassandra::Descriptor;
-use fullbloom::internal::sniff;
+use fullbloom_any::sniff;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::cassandra::descriptor::Descriptor;
 use fullbloom_table::database::{is_database_file, is_table_file};
 use fullbloom_table::footer::is_table;
 use fullbloom_table::{PlainFile, Source};

@@ -7,9 +7,11 @@ use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, CassandraPlanSummary, CassandraTablePlan};
 use crate::{serialise, text};
 use fullbloom::SizeError;
-use fullbloom::any::{self, Plan};
-use fullbloom::dialect::Name;
-use fullbloom::native::{self, Prefer};
+use fullbloom_any as any;
+use fullbloom_any::Plan;
+use fullbloom_dialects::Name;
+
+use fullbloom::Prefer;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
@@ -192,8 +194,8 @@ fn sized(dialect: Name, expected_keys: u64, wish: Wish, prefer: Option<Prefer>) 
     let plan = match (dialect, wish) {
         (Name::Native, wish) => {
             let plan = match wish {
-                Wish::Target(target) => native::Sizing::new(&Request { expected_keys, target }),
-                Wish::Memory(memory) => native::Sizing::within(expected_keys, memory),
+                Wish::Target(target) => fullbloom::Sizing::new(&Request { expected_keys, target }),
+                Wish::Memory(memory) => fullbloom::Sizing::within(expected_keys, memory),
             };
             let plan = match prefer {
                 Some(prefer) => plan.map(|plan| plan.prefer(prefer)),
@@ -245,7 +247,7 @@ fn compact(dialect: Name, expected_keys: u64, wish: Wish) -> Option<CompactRow> 
         return None;
     }
     let plan = match wish {
-        Wish::Target(Target::Fpr(fpr)) => native::CompactFilter::plan(expected_keys, fpr).ok()?,
+        Wish::Target(Target::Fpr(fpr)) => fullbloom_compact::CompactFilter::plan(expected_keys, fpr).ok()?,
         Wish::Target(Target::BitsPerKey(bits)) => {
             compact_within(expected_keys, |plan| plan.bit_len as f64 <= bits * expected_keys as f64)?
         }
@@ -261,10 +263,11 @@ fn compact(dialect: Name, expected_keys: u64, wish: Wish) -> Option<CompactRow> 
 /// exponents.
 fn compact_within(
     expected_keys: u64,
-    fits: impl Fn(&native::CompactPlan) -> bool,
-) -> Option<native::CompactPlan> {
-    let with =
-        |exponent: f64| native::CompactFilter::plan(expected_keys, (-exponent).exp2()).ok().filter(&fits);
+    fits: impl Fn(&fullbloom_compact::CompactPlan) -> bool,
+) -> Option<fullbloom_compact::CompactPlan> {
+    let with = |exponent: f64| {
+        fullbloom_compact::CompactFilter::plan(expected_keys, (-exponent).exp2()).ok().filter(&fits)
+    };
     let (mut low, mut high) = (1.0, 64.0);
     let mut best = with(low)?;
     for _ in 0..30 {
@@ -277,7 +280,7 @@ fn compact_within(
     Some(best)
 }
 
-fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {
+fn considered(plan: &fullbloom::Sizing) -> Vec<LayoutPlan> {
     let each = plan.considered().map(|candidate| LayoutPlan {
         lines: candidate.layout.lines(),
         block_lines: candidate.layout.block_lines(),

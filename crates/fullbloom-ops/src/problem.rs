@@ -4,8 +4,8 @@
 //! `docs/json.md` lists the same table.
 
 use crate::report::Status;
-use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_dialects::Name;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! How numbers and names are written as JSON.
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use serde::{Serialize, Serializer};
 
 /// A dialect by its name.

@@ -7,7 +7,7 @@ use crate::pool;
 use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::{database, sstable, table, text};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Sstable, partition_key_type};
 use fullbloom_table::EnginePrefix;

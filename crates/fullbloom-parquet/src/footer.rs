@@ -6,7 +6,7 @@ use crate::file::MAGIC;
 use crate::pages;
 use crate::types::{Column, PhysicalType};
 use fullbloom::DecodeError;
-use fullbloom::internal::parquet::header;
+use fullbloom_dialects::parquet::header;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use std::io;
 use std::ops::Range;

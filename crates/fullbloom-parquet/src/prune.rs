@@ -12,10 +12,10 @@
 use crate::error::Error;
 use crate::footer::{Chunk, Footer};
 use crate::types::{Column, PhysicalType};
-use fullbloom::Filter;
-use fullbloom::dialect::Parquet;
-use fullbloom::hash::xxh64;
 use fullbloom::keys::Hashes;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Parquet;
+use fullbloom_dialects::hash::xxh64;
 
 /// Hashes looked up at once: enough to overlap the reads of memory, and few enough to stop early.
 const BATCH: usize = 256;

@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::file::File;
 use crate::footer::Chunk;
-use fullbloom::Filter;
-use fullbloom::dialect::Parquet;
-use fullbloom::hash::xxh64;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Parquet;
+use fullbloom_dialects::hash::xxh64;
 
 /// How thoroughly to verify.
 #[derive(Debug, Clone, Copy)]

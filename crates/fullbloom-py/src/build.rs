@@ -3,9 +3,9 @@
 use crate::errors;
 use crate::keys::Source;
 use crate::run::Run;
-use fullbloom::any::{AnyFilter, BuildOptions};
-use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_any::{AnyFilter, BuildOptions};
+use fullbloom_dialects::Name;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use std::ffi::CString;

@@ -1,11 +1,11 @@
 //! The core's errors as Python exceptions, with the core's messages.
 
-use fullbloom::any::ChangeError;
+use fullbloom::ExceptError;
 use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
-use fullbloom::native::ExceptError;
 use fullbloom::typed::TypeError;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
+use fullbloom_any::ChangeError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

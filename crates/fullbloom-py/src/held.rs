@@ -1,8 +1,8 @@
 //! A filter that several threads of Python use: who waits for whom.
 
 use crate::errors;
-use fullbloom::any::AnyFilter;
-use fullbloom::native::Kind;
+use fullbloom_any::AnyFilter;
+use fullbloom_any::Kind;
 use pyo3::prelude::*;
 use std::ptr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Nothing is decided here: sizes, hashes, bytes and messages are the core's, through
-//! [`AnyFilter`](fullbloom::any::AnyFilter); what is reported about paths is that of `fullbloom-ops`.
+//! [`AnyFilter`](fullbloom_any::AnyFilter); what is reported about paths is that of `fullbloom-ops`.
 
 mod arrow;
 mod build;
@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::slices::{Compacting, Partial, Scatter, Slice, Slicing};
 
-    use fullbloom::dialect::Name;
+    use fullbloom_dialects::Name;
     use pyo3::prelude::*;
     use pyo3::types::PyTuple;
 

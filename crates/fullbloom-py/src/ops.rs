@@ -4,8 +4,8 @@
 use crate::errors::{self, FormatError};
 use crate::options::dialect;
 use fullbloom::FileError;
-use fullbloom::dialect::Name;
-use fullbloom::internal::replace::Output;
+use fullbloom_dialects::Name;
+use fullbloom_files::replace::Output;
 use fullbloom_ops::filter::ReadOptions;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{

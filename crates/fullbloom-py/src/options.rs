@@ -1,11 +1,12 @@
 //! The keyword arguments that describe a filter: one to be made, or one in bytes.
 
 use crate::errors;
-use fullbloom::any::{BuildOptions, ReadOptions};
-use fullbloom::dialect::Name;
-use fullbloom::native::Kind;
-use fullbloom::native::{Expiry, Hashing, Keep, Mode, Secret};
 use fullbloom::sizing::Target;
+use fullbloom::{Hashing, Secret};
+use fullbloom_any::Kind;
+use fullbloom_any::{BuildOptions, ReadOptions};
+use fullbloom_dialects::Name;
+use fullbloom_dynamic::{Expiry, Keep, Mode};
 use pyo3::prelude::*;
 use std::time::Duration;
 

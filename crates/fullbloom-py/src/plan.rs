@@ -2,10 +2,11 @@
 
 use crate::errors;
 use crate::options::{self, Size};
-use fullbloom::any::{self, Plan};
-use fullbloom::dialect::Name;
 use fullbloom::kernel::Kernel;
 use fullbloom::sizing::Request;
+use fullbloom_any as any;
+use fullbloom_any::Plan;
+use fullbloom_dialects::Name;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -1,10 +1,11 @@
 //! Keys in the forms that a filter takes in one batch.
 
 use crate::errors;
-use fullbloom::any::AnyKeys;
-use fullbloom::dialect::Name;
 use fullbloom::keys::Column;
-use fullbloom::typed::{KeyType, Value};
+use fullbloom::typed::KeyType;
+use fullbloom_any::AnyKeys;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::typed::Value;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 

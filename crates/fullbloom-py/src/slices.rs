@@ -6,11 +6,13 @@ use crate::errors;
 use crate::filter::Filter;
 use crate::keys::Source;
 use crate::options::Size;
-use fullbloom::internal::slices::{self, SliceFacts};
 use fullbloom::keys::{Hashes, Keys};
-use fullbloom::native::{CompactBuilder, Hasher, Hashing, NativeFilter, Sizing};
 use fullbloom::sizing::{Layout, Request};
 use fullbloom::typed::KeyType;
+use fullbloom::{Hasher, Hashing, Sizing};
+use fullbloom_any::slices;
+use fullbloom_any::slices::SliceFacts;
+use fullbloom_compact::CompactBuilder;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
@@ -93,7 +95,7 @@ impl Slicing {
 
     /// A whole filter, for the keys of one machine.
     fn partial(&self) -> PyResult<Partial> {
-        let filter = NativeFilter::with_sizing(&self.sizing, Hashing::Seed(self.seed));
+        let filter = fullbloom::Filter::with_sizing(&self.sizing, Hashing::Seed(self.seed));
         let mut filter = filter.map_err(errors::size)?;
         filter.set_key_type(self.key_type);
         Ok(Partial(filter))
@@ -199,7 +201,7 @@ impl Scatter {
 /// The filter of the keys of one machine. It returns the hashes of the keys that were new: inserting those of
 /// several machines in order gives the filter of all keys.
 #[pyclass(module = "fullbloom._core")]
-pub struct Partial(NativeFilter);
+pub struct Partial(fullbloom::Filter);
 
 impl Partial {
     fn insert<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, hashing: &Hashing, new: &mut Vec<u64>) {

@@ -4,10 +4,10 @@ use crate::filter::{self, SEED, prefix_hash};
 use crate::policy::Build;
 use crate::targets::Targets;
 use bytes::Bytes;
-use fullbloom::NativeFilter;
-use fullbloom::hash::Fold64;
+
 use fullbloom::keys::Hashes;
-use fullbloom::native::CompactFilter;
+use fullbloom_compact::CompactFilter;
+use fullbloom_core::hash::Fold64;
 use slatedb::{Filter, FilterBuilder, RowEntry};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Builder {
         let (expected_keys, targets) = (hashes.len() as u64, self.targets.clone());
         match self.build {
             Build::Fast { bits_per_key } => {
-                let mut filter = NativeFilter::with_bits_per_key(expected_keys, bits_per_key).ok()?;
+                let mut filter = fullbloom::Filter::with_bits_per_key(expected_keys, bits_per_key).ok()?;
                 filter.insert_batch(&Hashes(hashes));
                 Some(filter::fast(filter, targets))
             }

@@ -2,9 +2,9 @@
 
 use crate::targets::{Probe, Targets};
 use bytes::{BufMut, Bytes};
-use fullbloom::NativeFilter;
-use fullbloom::hash::Fold64;
-use fullbloom::native::CompactFilter;
+
+use fullbloom_compact::CompactFilter;
+use fullbloom_core::hash::Fold64;
 use slatedb::{Filter, FilterQuery, FilterTarget};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(crate) trait Kind: Send + Sync + 'static {
 /// Kind `fast`, with the hash that the policies use: it is known when this is compiled, except for its
 /// numbers.
 struct Fast {
-    filter: NativeFilter,
+    filter: fullbloom::Filter,
     hasher: Fold64,
 }
 
@@ -90,7 +90,7 @@ macro_rules! native_kind {
     };
 }
 
-native_kind!(NativeFilter);
+native_kind!(fullbloom::Filter);
 native_kind!(CompactFilter);
 
 /// Bytes that cannot be decoded. They answer "maybe", and are passed on as they are.
@@ -125,7 +125,7 @@ fn table<K: Kind>(kind: K, targets: Targets) -> Arc<dyn Filter> {
 }
 
 /// The filter of a table, of kind `fast`.
-pub(crate) fn fast(filter: NativeFilter, targets: Targets) -> Arc<dyn Filter> {
+pub(crate) fn fast(filter: fullbloom::Filter, targets: Targets) -> Arc<dyn Filter> {
     let hasher = Fold64::new(SEED);
     // The hash of no bytes is odd. A filter with another hash, or with only the leading bits of this one,
     // differs here.
@@ -147,7 +147,7 @@ pub(crate) fn unknown(bytes: Bytes, targets: Targets) -> Arc<dyn Filter> {
 
 /// Reads an encoded filter. The bits are copied into aligned memory and not compared with their checksums.
 pub(crate) fn decode(bytes: &[u8], targets: Targets) -> Arc<dyn Filter> {
-    if let Some(filter) = NativeFilter::view(bytes).ok().and_then(|view| view.try_clone().ok()) {
+    if let Some(filter) = fullbloom::Filter::view(bytes).ok().and_then(|view| view.try_clone().ok()) {
         return fast(filter, targets);
     }
     if let Some(filter) = CompactFilter::view(bytes).ok().and_then(|view| view.try_clone().ok()) {

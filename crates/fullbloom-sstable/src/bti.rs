@@ -17,7 +17,7 @@
 
 use crate::trie::Payloads;
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 
 /// Three numbers at the end.
 const FOOTER_LEN: u64 = 24;

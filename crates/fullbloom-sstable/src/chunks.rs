@@ -7,7 +7,7 @@
 use crate::compression::{CompressionInfo, Decompressor};
 use flate2::Crc;
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 
 /// Bytes of the checksum behind each chunk.
 const CRC_LEN: u64 = 4;

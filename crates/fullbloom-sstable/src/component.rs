@@ -1,6 +1,6 @@
 //! The bytes of a component: a mapped file, or bytes in memory.
 
-use fullbloom::file::Mapped;
+use fullbloom::Mapped;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Which engine wrote an sstable, and so which rules apply to its files.
 
 use crate::sstable::{SCYLLA, Sstable};
-use fullbloom::internal::cassandra::TableFormat;
+use fullbloom_dialects::cassandra::descriptor::TableFormat;
 use std::fmt;
 
 /// The engine that an sstable belongs to.

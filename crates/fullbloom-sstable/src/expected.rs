@@ -14,7 +14,7 @@ use crate::keys::Ends;
 use crate::sstable::{DATA, STATISTICS, SUMMARY, Sstable};
 use crate::summary;
 use crate::version::{KeySource, Version};
-use fullbloom::any::AnyFilter;
+use fullbloom_any::AnyFilter;
 use std::fmt;
 
 /// An index that has fewer keys than the sstable.

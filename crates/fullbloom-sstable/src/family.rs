@@ -8,7 +8,7 @@
 use crate::ComponentError;
 use crate::filter_db::{FAMILIES, FilterFile};
 use crate::keys::Keys;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use std::ops::ControlFlow;
 
 /// The families other than `besides` in which none of the first `limit` keys is missing.

@@ -2,11 +2,11 @@
 
 use crate::component::Bytes;
 use crate::sstable::{FILTER, Sstable};
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
-use fullbloom::filter::{Check, Part};
 use fullbloom::{DecodeError, FileError};
+use fullbloom_any::AnyFilter;
+use fullbloom_core::part::{Check, Part};
+use fullbloom_dialects::Name;
 use std::fmt;
 use std::io;
 

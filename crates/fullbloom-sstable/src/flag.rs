@@ -6,7 +6,7 @@ use crate::expected::IndexShort;
 use crate::filter_db::FilterProblem;
 use crate::sstable::{FILTER, STATISTICS};
 use fullbloom::FileError;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use std::fmt;
 
 /// One problem of an sstable, or something worth knowing about it.

@@ -19,7 +19,7 @@
 //! ```
 
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 
 /// What follows the key in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use crate::compression::{self, CompressionInfo, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
 use crate::version::{KeySource, Version};
-use fullbloom::hash::murmur3_cassandra;
 use fullbloom::{DecodeError, FileError};
+use fullbloom_dialects::hash::murmur3_cassandra;
 use std::ops::ControlFlow;
 
 /// How many keys are passed on at once, so that filters can be queried in batches.

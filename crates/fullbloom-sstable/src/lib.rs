@@ -82,7 +82,7 @@ pub use expected::{Evidence, IndexShort};
 pub use filter_db::{FAMILIES, FilterProblem};
 pub use flag::Flag;
 #[doc(inline)]
-pub use fullbloom::internal::cassandra::TableFormat;
+pub use fullbloom_dialects::cassandra::descriptor::TableFormat;
 pub use key_type::{CqlType, PartitionKeyType};
 pub use keys::{Keys, Scan};
 pub use schema::{RecordedKeyType, partition_key_type, recorded_key_type};

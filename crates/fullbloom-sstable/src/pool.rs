@@ -1,6 +1,6 @@
 //! The same work on many sstables, on several threads, with the results in order.
 
-use fullbloom::internal::threads::on_threads;
+use fullbloom_core::threads::on_threads;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

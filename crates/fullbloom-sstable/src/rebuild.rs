@@ -9,10 +9,11 @@ use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Ends, Keys, Scan};
 use crate::report::{Recorded, Statistics};
 use crate::sstable::Sstable;
-use fullbloom::any::{self, AnyFilter, Builder, Plan};
-use fullbloom::internal::replace::Output;
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
+use fullbloom_any as any;
+use fullbloom_any::{AnyFilter, Builder, Plan};
+use fullbloom_files::replace::Output;
 use std::ops::ControlFlow;
 
 /// The size of the new filter.

@@ -29,9 +29,9 @@ use crate::sstable::{DATA, FILTER, INDEX, PARTITIONS, SCYLLA, STATISTICS, Scylla
 use crate::{DigestMismatch, Engine, running, toc};
 use flate2::Crc;
 use fullbloom::FileError;
-use fullbloom::file;
-use fullbloom::internal::claim::Claim;
-use fullbloom::internal::replace::{self, Output, Replacement};
+use fullbloom_files::claim::Claim;
+use fullbloom_files::replace;
+use fullbloom_files::replace::{Output, Replacement};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
@@ -201,7 +201,7 @@ impl Rebuilt<'_> {
                     (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
                 let new = with_filter_digest(&original(sstable)?, Some(self.digest()));
                 let new = new.map_err(|e| FileError::decode(&from, e))?;
-                file::replace(&to, |out| out.write_all(&new))?;
+                replace(&to, |out| out.write_all(&new))?;
                 written.others.push(to);
             }
             Some(_) => {}

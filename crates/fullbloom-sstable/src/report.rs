@@ -13,9 +13,9 @@ use crate::tokens::TokenRange;
 use crate::version::Version;
 use crate::{ComponentError, filter_db::FilterProblem, replace};
 use fullbloom::FileError;
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
 use std::ops::ControlFlow;
 
 /// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100

@@ -20,7 +20,7 @@
 
 use flate2::Crc;
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 
 /// What is known about an sstable from its `Scylla.db`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

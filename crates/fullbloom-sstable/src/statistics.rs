@@ -13,7 +13,7 @@
 
 use flate2::Crc;
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 
 /// How the file is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! Versions `ka` and later. Bytes may follow.
 
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::Cursor;
+use fullbloom_core::wire::Cursor;
 
 /// The last key of a whole `Summary.db`.
 pub(crate) fn last_key(summary_db: &[u8]) -> Result<&[u8], DecodeError> {

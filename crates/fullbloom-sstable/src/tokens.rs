@@ -1,7 +1,7 @@
 //! Tokens: where on the ring a key is, and what part of the ring an sstable covers.
 
 use crate::keys::Ends;
-use fullbloom::hash::murmur3_cassandra;
+use fullbloom_dialects::hash::murmur3_cassandra;
 
 /// The first and the last token of an sstable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

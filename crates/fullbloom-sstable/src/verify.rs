@@ -12,9 +12,9 @@ use crate::keys::{Ends, Keys};
 use crate::report::{self, FilterFacts, Recorded, Statistics};
 use crate::sstable::{FILTER, Scylla, Sstable};
 use crate::{ComponentError, replace};
-use fullbloom::any::{AnyFilter, Builder};
-use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any::{AnyFilter, Builder};
+use fullbloom_dialects::Name;
 use std::ops::ControlFlow;
 
 /// How thoroughly to verify.

@@ -2,7 +2,7 @@
 //!
 //! Versions are looked up here only. Letters alone give no order: `da` (BTI) is newer than `oa` (BIG). The
 //! family of the filter is part of the file name's
-//! [`Descriptor`](fullbloom::internal::cassandra::Descriptor), because a filter can be opened without its
+//! [`Descriptor`](fullbloom_dialects::cassandra::descriptor::Descriptor), because a filter can be opened without its
 //! sstable.
 //!
 //! | token | letters | keys from | `CompressionInfo.db` | `Statistics.db` |
@@ -16,7 +16,7 @@
 //! | bti | all | `Partitions.db` | with "longest compressed chunk" | with checksums |
 
 use crate::{compression, index, statistics};
-use fullbloom::internal::cassandra::TableFormat;
+use fullbloom_dialects::cassandra::descriptor::TableFormat;
 
 /// How the components of one version are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

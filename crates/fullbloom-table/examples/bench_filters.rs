@@ -7,7 +7,7 @@
 //! Keys are sorted, 16 bytes, 10 bits per key. `interop/tables/rocksdb_bench.cc` measures RocksDB's builder
 //! on the same keys; `interop/tables/bench` runs both in turns.
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::filter::Policy;
 use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Layout, Partitioning};
 use fullbloom_table::writer::{IndexLayout, TableWriter, WriterOptions};

@@ -9,7 +9,7 @@
 //! every lookup goes through the tables one by one, newest first, and reads a block of each until the key is
 //! found.
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::filter::Policy;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
 use fullbloom_table::writer::{IndexLayout, WriterOptions};

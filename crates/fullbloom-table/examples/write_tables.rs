@@ -7,7 +7,7 @@
 //! Keys are `key%010d` of the even numbers below twice KEYS (20,000 unless given), so that odd numbers are
 //! absent and inside the range of the file; the value of a key is `value-` and the key.
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};

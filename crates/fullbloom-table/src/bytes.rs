@@ -3,9 +3,10 @@
 
 use crate::error::{At, Problem};
 use fullbloom::DecodeError;
-use fullbloom::internal::wire::{self, Origin};
+use fullbloom_core::wire;
+use fullbloom_core::wire::Origin;
 
-pub(crate) use fullbloom::internal::wire::{put_varint, put_zigzag};
+pub(crate) use fullbloom_core::wire::{put_varint, put_zigzag};
 
 /// A cursor over the plain contents of a block.
 pub(crate) type Cursor<'a> = wire::Cursor<'a, InBlock>;

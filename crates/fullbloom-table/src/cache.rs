@@ -12,7 +12,7 @@
 use crate::handle::Handle;
 use crate::kept::KeptBlock;
 use crate::role::Role;
-use fullbloom::dialect::rocksdb::Reservation;
+use fullbloom_dialects::rocksdb::Reservation;
 use quick_cache::sync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::collections::hash_map::RandomState;
@@ -283,7 +283,7 @@ impl Drop for Share {
 mod tests {
     use super::*;
     use crate::kept::Decoded;
-    use fullbloom::internal::rocksdb::BUCKET;
+    use fullbloom_dialects::rocksdb::reservation::BUCKET;
 
     fn block(len: usize) -> Arc<KeptBlock> {
         KeptBlock::new(vec![0; len], |_| Decoded::Nothing)

@@ -9,7 +9,7 @@
 use crate::error::{Problem, TableError};
 use crate::manifest::{Manifest, ManifestFile};
 use fullbloom::FileError;
-use fullbloom::file::Mapped;
+use fullbloom::Mapped;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

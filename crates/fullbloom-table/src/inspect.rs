@@ -5,12 +5,12 @@ use crate::filter::{Content, Family, Holds, PerBlock};
 use crate::metaindex::FilterLayout;
 use crate::reader::Table;
 use crate::source::Source;
-use fullbloom::Filter;
-use fullbloom::dialect::Name;
-use fullbloom::dialect::rocksdb::FullFilter;
-use fullbloom::dialect::{LevelDb, RocksDbBlock};
-use fullbloom::filter::{Dialect, Format};
 use fullbloom::sizing::Geometry;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::filter::{Dialect, Format};
+use fullbloom_dialects::rocksdb::FullFilter;
+use fullbloom_dialects::{LevelDb, RocksDbBlock};
 
 /// A table's filter in numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -238,7 +238,7 @@ impl<S: Source> Table<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::dialect::rocksdb::{Builder, FilterType, Policy};
+    use fullbloom_dialects::rocksdb::{Builder, FilterType, Policy};
 
     #[test]
     fn partitions_with_different_probes_give_a_range() {

@@ -17,8 +17,8 @@ use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
 use fullbloom::SizeError;
-use fullbloom::dialect::Name;
-use fullbloom::dialect::rocksdb::{FilterType, FullFilter};
+use fullbloom_dialects::Name;
+use fullbloom_dialects::rocksdb::{FilterType, FullFilter};
 use std::cmp::Ordering;
 
 /// The result of rebuilding a table's filter.

@@ -26,9 +26,9 @@ use crate::rebuild::{
 use crate::role::Role;
 use crate::source::Source;
 use crate::writer::{Output, encode_metaindex, trailer};
-use fullbloom::any;
-use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_dialects::Name;
 use std::collections::BTreeMap;
 use std::io::Write;
 

@@ -1,10 +1,10 @@
 //! Small filters for the pictures: the library's own, with their bits in view.
 
 use crate::json;
-use fullbloom::any::{AnyFilter, Builder, ReadOptions};
-use fullbloom::dialect::Name;
-use fullbloom::native::CompactFilter;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any::{AnyFilter, Builder, ReadOptions};
+use fullbloom_compact::CompactFilter;
+use fullbloom_dialects::Name;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -13,7 +13,7 @@ mod learn;
 mod look;
 mod plan;
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::Problem;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;

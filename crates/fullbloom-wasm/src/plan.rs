@@ -1,10 +1,10 @@
 //! Plans, and the curves of the chart.
 
 use crate::{json, problem};
-use fullbloom::any;
-use fullbloom::dialect::Name;
-use fullbloom::native::CompactFilter;
 use fullbloom::sizing::{Request, Target, classic_fpr};
+use fullbloom_any as any;
+use fullbloom_compact::CompactFilter;
+use fullbloom_dialects::Name;
 use fullbloom_ops::Wish;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;

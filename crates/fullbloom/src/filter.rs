@@ -1,78 +1,198 @@
-//! The filter type of every dialect: a [`Dialect`] that computes the probes, over storage that holds the
-//! bits.
-//!
-//! ```text
-//!   Filter<D, S>  =  D: geometry, hash, probes   over   S: bytes
-//!   Filter<D>              owns its bits (64-byte aligned)
-//!   View<'a, D>            borrows them: a block from a cache, memory of a C caller
-//!   Filter<D, Part<S>>     keeps the storage of an encoded filter: a mapping, an `Arc<[u8]>`, `Bytes`
-//! ```
+//! The filter: insertion, lookup, merging, folding, and what it knows about itself.
 
-mod lenient;
-mod part;
-mod traits;
-
-pub use lenient::Lenient;
-pub use part::Part;
-pub(crate) use traits::by_positions;
-pub use traits::{Check, Dialect, Doubt, Format, Insert, Size, Weakness};
-
-use crate::bits::Owned;
-use crate::error::{DecodeError, MergeError, SizeError};
-use crate::kernel::pipeline::Answers;
-use crate::keys::{Key, KeyHasher, Keys};
-use crate::sizing::{Geometry, Request, Target};
-use crate::typed::{TypeError, Value};
+use crate::builder::FilterBuilder;
+use crate::filter_ref::FilterRef;
+use crate::native::Native;
+use alloc::vec;
 use alloc::vec::Vec;
+use fullbloom_core::bits::{self, Owned};
+use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::kernel::pipeline::Answers;
+use fullbloom_core::keys::{Hashes, Key, Keys};
+use fullbloom_core::native::exceptions::Exceptions;
+use fullbloom_core::native::guard::{Except, ExceptError, ExceptionFacts};
+use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
+use fullbloom_core::native::head::Head;
+use fullbloom_core::native::shape::Shape;
+use fullbloom_core::native::sizing::Sizing;
+use fullbloom_core::part::{Check, Part};
+use fullbloom_core::sizing::{Geometry, Layout, Request, Target};
+use fullbloom_core::typed::KeyType;
+use fullbloom_core::wire::{Output, Stop};
 
-/// A filter of dialect `D` whose bits live in `S`.
+/// A Bloom filter whose bits live in `S`: insertion and lookup, single or in batches; merge, fold, save.
+///
+/// ```
+/// use fullbloom::Filter;
+///
+/// let mut filter = Filter::with_fpr(1_000, 0.01)?;
+/// assert!(filter.insert("alice"));       // new
+/// assert!(!filter.insert("alice"));      // known
+/// assert!(filter.may_contain("alice"));  // never a false negative
+/// assert_eq!(filter.keys(), 1);
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+///
+/// Inserting panics if the filter has exceptions or is locked; see [`takes_keys`](Filter::takes_keys).
 #[derive(Debug, Clone)]
-pub struct Filter<D, S = Owned> {
-    pub(crate) dialect: D,
+pub struct Filter<S = Owned> {
+    pub(crate) native: Native,
     pub(crate) bits: S,
 }
 
-/// A filter over borrowed bits, without a copy.
-pub type View<'a, D> = Filter<D, &'a [u8]>;
-
-impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
-    /// A filter over these bits. Fails when their number differs from the dialect's geometry.
-    pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
-        let (need, have) = (dialect.byte_len(), bits.as_ref().len() as u64);
-        if have < need {
-            return Err(DecodeError::Truncated { field: "bits", at: 0, need, have });
-        }
-        if have > need {
-            return Err(DecodeError::Trailing { at: need, extra: have - need });
-        }
-        Ok(Filter { dialect, bits })
+impl Filter {
+    /// An empty filter for `expected_keys` keys at the rate `fpr`.
+    pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Filter, SizeError> {
+        Filter::new(&Request { expected_keys, target: Target::Fpr(fpr) })
     }
 
-    /// The same bits, read by a dialect of the same size.
-    pub(crate) fn map_dialect(self, map: impl FnOnce(D) -> D) -> Self {
-        let byte_len = self.dialect.byte_len();
-        let dialect = map(self.dialect);
-        debug_assert_eq!(byte_len, dialect.byte_len());
-        Filter { dialect, bits: self.bits }
+    /// An empty filter with this many bits for each of `expected_keys` keys.
+    pub fn with_bits_per_key(expected_keys: u64, bits_per_key: f64) -> Result<Filter, SizeError> {
+        Filter::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) })
     }
 
-    /// The same filter for keys that are numbers; see [`Dialect::set_numbers`].
-    #[must_use]
-    pub fn for_numbers(mut self) -> Self {
-        self.dialect.set_numbers(true);
-        self
+    /// An empty filter for this request.
+    pub fn new(request: &Request) -> Result<Filter, SizeError> {
+        Filter::with_sizing(&Sizing::new(request)?, Hashing::default())
     }
 
+    /// An empty filter of this size, hashing with this seed or secret.
+    pub fn with_sizing(sizing: &Sizing, hashing: Hashing) -> Result<Filter, SizeError> {
+        Filter::empty(Native::new(sizing, hashing))
+    }
+
+    pub(crate) fn empty(native: Native) -> Result<Filter, SizeError> {
+        let bits = Owned::zeroed(native.shape.byte_len())?;
+        Ok(Filter { native, bits })
+    }
+
+    /// Reads an encoded filter strictly, checks all of it, and copies its bits.
+    pub fn decode(bytes: &[u8]) -> Result<Filter, DecodeError> {
+        let (native, range) = Native::decode(bytes, Check::All)?;
+        let view = Filter { native, bits: &bytes[range] };
+        view.try_clone().map_err(|_| DecodeError::Memory { bytes: view.bits.len() as u64 })
+    }
+
+    /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
+    /// checksums.
+    pub fn view(bytes: &[u8]) -> Result<Filter<&[u8]>, DecodeError> {
+        let (native, range) = Native::decode(bytes, Check::Front)?;
+        Ok(Filter { native, bits: &bytes[range] })
+    }
+
+    /// As [`view`](Filter::view), over any owner of the bytes: a mapping, `Bytes`, an `Arc<[u8]>`, a
+    /// `Vec<u8>`.
+    ///
+    /// ```
+    /// use fullbloom::Filter;
+    /// use std::sync::Arc;
+    ///
+    /// let mut filter = Filter::with_bits_per_key(100, 10.0)?;
+    /// filter.insert("apple");
+    /// let block: Arc<[u8]> = filter.encode().into(); // as held in a block cache
+    /// let cached = Filter::over(block)?;
+    /// assert!(cached.may_contain("apple"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<Filter<Part<S>>, DecodeError> {
+        let (native, range) = Native::decode(storage.as_ref(), Check::Front)?;
+        Ok(Filter { native, bits: Part::new(storage, range) })
+    }
+
+    /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be decoded answer "maybe" to
+    /// every key.
+    pub fn read<S: AsRef<[u8]>>(storage: S) -> FilterRef<S> {
+        FilterRef::read(storage)
+    }
+}
+
+impl<S> Filter<S> {
+    /// A filter with this header over these bits, whose number the caller has checked.
+    #[doc(hidden)]
+    pub fn from_parts(shape: Shape, head: Head, bits: S) -> Filter<S> {
+        Filter { native: Native::from_parts(shape, head), bits }
+    }
+
+    #[doc(hidden)]
+    pub fn head(&self) -> &Head {
+        &self.native.head
+    }
+
+    #[doc(hidden)]
+    pub fn head_mut(&mut self) -> &mut Head {
+        &mut self.native.head
+    }
+
+    #[doc(hidden)]
+    pub fn shape(&self) -> &Shape {
+        &self.native.shape
+    }
+
+    #[doc(hidden)]
+    pub fn hasher(&self) -> &Hasher {
+        &self.native.hasher
+    }
+
+    /// The memory that holds the bits.
+    #[doc(hidden)]
+    pub fn storage(&self) -> &S {
+        &self.bits
+    }
+
+    /// The same filter over other memory with the same bits.
+    #[doc(hidden)]
+    pub fn map<T>(self, bits: impl FnOnce(S) -> T) -> Filter<T> {
+        Filter { native: self.native, bits: bits(self.bits) }
+    }
+
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        self.native.head.set_label(label);
+    }
+
+    /// Whether to store the secret of a keyed filter in its file, which then needs the same protection as the
+    /// secret. Off by default. A filter hashed with a seed has no secret.
+    pub fn store_secret(&mut self, store: bool) {
+        self.native.head.store_secret = store;
+    }
+
+    /// Records the type of its keys in its file. Types that native filters do not have are not recorded.
+    ///
+    /// ```
+    /// use fullbloom::{Filter, typed::KeyType};
+    /// let mut filter = Filter::with_fpr(1_000, 0.01)?;
+    /// filter.set_key_type(Some(KeyType::Long));
+    /// let read = Filter::decode(&filter.encode())?;
+    /// assert_eq!(read.key_type(), Some(KeyType::Long));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
+        self.native.head.set_key_type(key_type);
+    }
+
+    /// The recorded type of its keys; `None` if it is not recorded.
+    pub fn key_type(&self) -> Option<KeyType> {
+        self.native.head.key_type
+    }
+}
+
+impl<S: AsRef<[u8]>> Filter<S> {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     #[inline(always)]
-    pub fn may_contain(&self, key: impl Key<D::Hasher>) -> bool {
-        self.dialect.test(self.bits.as_ref(), self.hash(key))
+    pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
+        self.may_contain_hash(self.hash(key))
     }
 
     /// As [`may_contain`](Filter::may_contain), for a precomputed hash.
     #[inline(always)]
-    pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
-        self.dialect.test(self.bits.as_ref(), hash)
+    pub fn may_contain_hash(&self, hash: u64) -> bool {
+        self.native.test(self.bits.as_ref(), hash)
+    }
+
+    /// The hash of a key, for lookups in several filters with the same seed or secret.
+    #[inline(always)]
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&self.native.hasher)
     }
 
     /// Looks up many keys, in any of the forms of [`Keys`]. Faster than single lookups, most of all when the
@@ -80,10 +200,10 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// tested.
     ///
     /// ```
-    /// use fullbloom::NativeFilter;
+    /// use fullbloom::Filter;
     /// use fullbloom::keys::Column;
     ///
-    /// let mut filter = NativeFilter::with_fpr(1_000, 0.01)?;
+    /// let mut filter = Filter::with_fpr(1_000, 0.01)?;
     /// filter.insert_batch(&["apple", "pear"]);
     /// let mut answers = [false; 2];
     /// filter.may_contain_batch(&["pear", "plum"], &mut answers);
@@ -96,54 +216,76 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     ///
     /// # Panics
     /// If the number of places in `answers` is not the number of keys; see [`Answers`].
-    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
-        &self,
-        keys: &K,
-        answers: impl Into<Answers<'a>>,
-    ) {
+    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
         let answers = answers.into();
         answers.check_len(keys.count());
-        self.dialect.test_batch(self.bits.as_ref(), keys, answers);
+        self.native.test_batch(self.bits.as_ref(), keys, answers);
     }
 
     /// How many of these keys may be present.
-    pub fn count_batch<K: Keys<D::Hasher> + ?Sized>(&self, keys: &K) -> u64 {
-        let mut words = alloc::vec![0u64; keys.count().div_ceil(64)];
+    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
+        let mut words = vec![0u64; keys.count().div_ceil(64)];
         self.may_contain_batch(keys, &mut words);
         words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// The hash of a typed key, as the dialect's system hashes it.
-    pub fn hash_value(&self, value: Value<'_>) -> Result<D::Hash, TypeError> {
-        let key = value.key(D::NAME)?;
-        if !value.is_number() {
-            return Ok(self.hash(key.as_ref()));
-        }
-        let mut numbers = self.dialect.clone();
-        numbers.set_numbers(true);
-        Ok(numbers.hasher().hash(key.as_ref()))
+    /// Prefetches the memory that the lookup of this hash reads.
+    pub fn prefetch(&self, hash: u64) {
+        self.native.prefetch(self.bits.as_ref(), hash);
     }
 
-    /// Whether a typed key may be present.
-    pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
-        Ok(self.may_contain_hash(self.hash_value(value)?))
+    /// The number of insertions that changed a bit. Keys whose bits were all set already (known keys, false
+    /// positives) do not count. After a merge or an intersection this is an estimate; see
+    /// [`keys_are_estimated`](Self::keys_are_estimated).
+    pub fn keys(&self) -> u64 {
+        self.native.head.keys
     }
 
-    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
-    /// secret).
-    #[inline(always)]
-    pub fn hash(&self, key: impl Key<D::Hasher>) -> D::Hash {
-        key.hash_with(self.dialect.hasher())
+    /// Whether [`keys`](Self::keys) is an estimate.
+    pub fn keys_are_estimated(&self) -> bool {
+        self.native.head.estimated
     }
 
-    /// The dialect with its parameters.
-    pub fn dialect(&self) -> &D {
-        &self.dialect
+    /// The number of keys it was sized for; 0 when that is unknown.
+    pub fn expected_keys(&self) -> u64 {
+        self.native.head.expected_keys
     }
 
-    /// The shape of the filter.
-    pub fn geometry(&self) -> Geometry {
-        self.dialect.geometry()
+    /// Whether it holds more keys than it was sized for. An estimated number counts only if it is over by
+    /// more than three standard deviations. The rate is then above the planned one.
+    pub fn is_overfull(&self) -> bool {
+        self.native.head.is_overfull()
+    }
+
+    /// The expected rate of the filter in its current state. Reads the whole array.
+    pub fn expected_fpr(&self) -> f64 {
+        self.native.fpr_of(self.bits.as_ref())
+    }
+
+    /// The planned rate: with the expected number of keys.
+    pub fn planned_fpr(&self) -> f64 {
+        self.fpr_with(self.expected_keys())
+    }
+
+    /// The expected rate with this many keys.
+    pub fn fpr_with(&self, keys: u64) -> f64 {
+        self.native.fpr_with(keys as f64)
+    }
+
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, for example
+    /// for a full filter. Reads the whole array.
+    pub fn estimated_keys(&self) -> Option<f64> {
+        self.native.keys_of(self.bits.as_ref())
+    }
+
+    /// Number of set bits. Reads the whole array.
+    pub fn count_ones(&self) -> u64 {
+        self.native.count_ones(self.bits.as_ref())
+    }
+
+    /// Share of bits set. Reads the whole array.
+    pub fn fill(&self) -> f64 {
+        self.count_ones() as f64 / self.geometry().bit_len as f64
     }
 
     /// The bit array, in the byte order of the encoded form.
@@ -152,74 +294,228 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     }
 
     /// The bits that a lookup of this key tests, in the order of the probes: position `p` is bit `p % 8` of
-    /// byte `p / 8` of [`bits`](Filter::bits). `None` if lookups of this dialect do not test single bits.
-    pub fn probes_of(&self, key: impl Key<D::Hasher>) -> Option<Vec<u64>> {
-        let mut positions = Vec::new();
-        let visited = self.dialect.visit_probes(self.hash(key), &mut |position| positions.push(position));
-        visited.then_some(positions)
+    /// byte `p / 8` of [`bits`](Filter::bits). `None` if the filter is locked.
+    pub fn probes_of(&self, key: impl Key<Hasher>) -> Option<Vec<u64>> {
+        (!self.is_locked()).then(|| self.native.positions(self.hash(key)).collect())
     }
 
-    /// Number of set bits. Reads the whole array.
-    pub fn count_ones(&self) -> u64 {
-        self.dialect.count_ones(self.bits.as_ref())
+    /// The shape of the filter.
+    pub fn geometry(&self) -> Geometry {
+        self.native.geometry()
     }
 
-    /// Share of bits set; 0 for an array without bits. Reads the whole array.
-    pub fn fill(&self) -> f64 {
-        match self.geometry().bit_len {
-            0 => 0.0,
-            bit_len => self.count_ones() as f64 / bit_len as f64,
-        }
+    /// How a key's bits are laid out.
+    pub fn layout(&self) -> Layout {
+        self.native.shape.layout
     }
 
-    /// The expected rate of the filter in its current state. Reads the whole array.
-    pub fn expected_fpr(&self) -> f64 {
-        self.dialect.fpr_of(self.bits.as_ref())
+    /// Number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.native.shape.blocks
     }
 
-    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, for example
-    /// for a full filter. Reads the whole array.
-    pub fn estimated_keys(&self) -> Option<f64> {
-        self.dialect.keys_of(self.bits.as_ref())
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        &self.native.head.hashing
+    }
+
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.native.head.store_secret
+    }
+
+    /// The label: a text set by the owner and stored with the filter.
+    pub fn label(&self) -> &str {
+        &self.native.head.label
+    }
+
+    /// Whether keys can be inserted: the filter has no [exceptions](Self::exceptions) and is not
+    /// [locked](Self::is_locked). Inserting panics otherwise.
+    pub fn takes_keys(&self) -> bool {
+        self.native.head.takes_keys()
+    }
+
+    /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key until it is
+    /// [unlocked](Self::unlock).
+    pub fn is_locked(&self) -> bool {
+        self.native.head.locked.is_some()
+    }
+
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
+    ///
+    /// ```
+    /// use fullbloom::{Filter, Hashing, Secret, Sizing};
+    /// use fullbloom::sizing::{Request, Target};
+    ///
+    /// let secret = Secret::new(*b"from /dev/random");
+    /// let sizing = Sizing::new(&Request { expected_keys: 100, target: Target::Fpr(0.01) })?;
+    /// let mut filter = Filter::with_sizing(&sizing, Hashing::Secret(secret.clone()))?;
+    /// filter.insert(b"alice");
+    /// let read = Filter::decode(&filter.encode())?; // the file does not hold the secret
+    /// assert!(read.is_locked() && read.may_contain(b"mallory"));
+    /// assert!(!read.unlock(&secret)?.may_contain(b"mallory"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        self.unlock_in_place(secret)?;
+        Ok(self)
+    }
+
+    #[doc(hidden)]
+    pub fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        self.native.unlock(secret)
+    }
+
+    /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be
+    /// all keys of the filter. The filter accepts no more keys afterwards.
+    ///
+    /// ```
+    /// use fullbloom::Filter;
+    ///
+    /// let members: Vec<String> = (0..1000).map(|i| format!("bad-{i}")).collect();
+    /// let good: Vec<String> = (0..100_000).map(|i| format!("good-{i}")).collect();
+    /// let mut filter = Filter::with_fpr(1000, 0.01)?;
+    /// filter.insert_batch(&members);
+    /// assert!(good.iter().any(|key| filter.may_contain(key))); // about 1,000 false positives
+    ///
+    /// let filter = filter.with_exceptions(&good, &members)?;
+    /// assert!(good.iter().all(|key| !filter.may_contain(key)));
+    /// assert!(members.iter().all(|key| filter.may_contain(key)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_exceptions<G, M>(self, good: &G, members: &M) -> Result<Self, ExceptError>
+    where
+        G: Keys<Hasher> + ?Sized,
+        M: Keys<Hasher> + ?Sized,
+    {
+        self.excepting(good, members)
+    }
+
+    /// The same bits without the exceptions: known-good keys that are false positives are reported present.
+    pub fn without_exceptions(&self) -> Filter<&[u8]> {
+        Filter { native: self.native.clone().with_exceptions(None), bits: self.bits.as_ref() }
+    }
+
+    /// The composition of the exceptions; `None` when there are none.
+    pub fn exceptions(&self) -> Option<ExceptionFacts> {
+        ExceptionFacts::of(&self.native.head)
     }
 
     /// The same filter over the same bits, borrowed.
-    pub fn as_view(&self) -> View<'_, D> {
-        Filter { dialect: self.dialect.clone(), bits: self.bits.as_ref() }
+    pub fn as_view(&self) -> Filter<&[u8]> {
+        Filter { native: self.native.clone(), bits: self.bits.as_ref() }
     }
 
     /// A copy that owns its bits. Fails when there is not enough memory.
-    pub fn try_clone(&self) -> Result<Filter<D>, SizeError> {
+    pub fn try_clone(&self) -> Result<Filter, SizeError> {
         let bits = self.bits.as_ref();
-        let mut owned = Owned::zeroed(self.dialect.byte_len().max(bits.len() as u64))?;
-        owned.as_mut()[..bits.len()].copy_from_slice(bits);
-        Ok(Filter { dialect: self.dialect.clone(), bits: owned })
+        let mut owned = Owned::zeroed(bits.len() as u64)?;
+        owned.as_mut().copy_from_slice(bits);
+        Ok(Filter { native: self.native.clone(), bits: owned })
+    }
+
+    /// The encoded filter.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bits.as_ref().len() + 128);
+        let written = self.encode_to(&mut bytes);
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
+        bytes
+    }
+
+    #[doc(hidden)]
+    pub fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        self.native.encoder(self.bits.as_ref()).write_to(out)
+    }
+
+    /// Length of the encoded filter in bytes.
+    pub fn encoded_len(&self) -> u64 {
+        self.native.encoder(&[]).encoded_len()
+    }
+
+    /// The filter with half as many blocks; each holds the keys of two old blocks. The same keys are found,
+    /// at the rate of a filter of that size.
+    ///
+    /// Fails when the number of blocks is odd. Planned filters of 4096 blocks and more can be folded four
+    /// times.
+    pub fn folded(&self) -> Result<Filter, SizeError> {
+        let Native { shape, head, .. } = &self.native;
+        if !shape.blocks.is_multiple_of(2) || !self.takes_keys() {
+            let allowed = "an even number, in a filter that takes keys";
+            return Err(SizeError::Count { what: "blocks", got: shape.blocks, allowed });
+        }
+        let half = Shape::new(shape.layout, shape.blocks / 2);
+        let mut bits = Owned::zeroed(half.byte_len())?;
+        let block_len = self.geometry().block_len as usize / 8;
+        let pairs = self.bits.as_ref().chunks_exact(2 * block_len);
+        for (one, pair) in bits.as_mut().chunks_exact_mut(block_len).zip(pairs) {
+            let (even, odd) = pair.split_at(block_len);
+            one.copy_from_slice(even);
+            bits::or_into(one, odd);
+        }
+        let head = Head { expected_keys: head.expected_keys.div_ceil(2), ..head.clone() };
+        Ok(Filter { native: Native::from_parts(half, head), bits })
+    }
+
+    /// The filter folded as often as its keys allow: the smallest of its sizes whose rate, with its keys, is
+    /// at most `fpr`. For keys whose number has an upper bound but is unknown: build large, then shrink to
+    /// the right size.
+    ///
+    /// A filter can be halved while its number of blocks is even; [`Sizing::foldable`] makes sure of that.
+    ///
+    /// ```
+    /// use fullbloom::Filter;
+    /// use fullbloom::keys::Column;
+    /// use fullbloom::{Hashing, Sizing};
+    /// use fullbloom::sizing::{Request, Target};
+    ///
+    /// // sized for a million keys; only 50,000 come
+    /// let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) };
+    /// let mut filter = Filter::with_sizing(&Sizing::new(&request)?.foldable(8)?, Hashing::default())?;
+    /// let keys: Vec<u64> = (0..50_000).collect();
+    /// filter.insert_batch(&Column(&keys));
+    /// let small = filter.folded_to(0.01)?;
+    /// assert_eq!(small.blocks(), filter.blocks() / 16);
+    /// assert!(small.expected_fpr() <= 0.01 && small.count_batch(&Column(&keys)) == 50_000);
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    pub fn folded_to(&self, fpr: f64) -> Result<Filter, SizeError> {
+        let fits = |times: u32| {
+            let Native { shape, head, .. } = &self.native;
+            let smaller = Shape::new(shape.layout, shape.blocks >> times);
+            Native::from_parts(smaller, head.clone()).fpr_with(head.keys as f64) <= fpr
+        };
+        let most = self.blocks().trailing_zeros();
+        let times = (1..=most).take_while(|times| fits(*times)).last().unwrap_or(0);
+        if times == 0 {
+            return self.try_clone();
+        }
+        (1..times).try_fold(self.folded()?, |filter, _| filter.folded())
     }
 }
 
-impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
+impl<S: AsRef<[u8]>> Filter<Part<S>> {
+    /// Reads the whole storage again and checks every byte against its checksums.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        Native::decode(self.bits.storage().as_ref(), Check::All).map(|_| ())
+    }
+}
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<S> {
     /// Adds a key. Returns true if at least one bit changed, so the key was certainly not present before.
     #[inline(always)]
-    pub fn insert(&mut self, key: impl Key<D::Hasher>) -> bool {
-        let hash = self.hash(key);
-        self.dialect.set(self.bits.as_mut(), hash)
+    pub fn insert(&mut self, key: impl Key<Hasher>) -> bool {
+        self.insert_hash(self.hash(key))
     }
 
     /// As [`insert`](Filter::insert), for a precomputed hash.
     #[inline(always)]
-    pub fn insert_hash(&mut self, hash: D::Hash) -> bool {
-        self.dialect.set(self.bits.as_mut(), hash)
-    }
-
-    /// Adds a typed key, as the dialect's system hashes it.
-    pub fn insert_value(&mut self, value: Value<'_>) -> Result<bool, TypeError> {
-        let hash = self.hash_value(value)?;
-        Ok(self.insert_hash(hash))
+    pub fn insert_hash(&mut self, hash: u64) -> bool {
+        self.native.set(self.bits.as_mut(), hash)
     }
 
     /// Adds many keys, in any of the forms of [`Keys`].
-    pub fn insert_batch<K: Keys<D::Hasher> + ?Sized>(&mut self, keys: &K) {
-        self.dialect.set_batch(self.bits.as_mut(), keys);
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) {
+        self.native.set_batch(self.bits.as_mut(), keys, None);
     }
 
     /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
@@ -227,39 +523,57 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     ///
     /// # Panics
     /// If the number of places in `new` is not the number of keys.
-    pub fn insert_batch_new<'a, K: Keys<D::Hasher> + ?Sized>(
-        &mut self,
-        keys: &K,
-        new: impl Into<Answers<'a>>,
-    ) {
+    pub fn insert_batch_new<'a, K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, new: impl Into<Answers<'a>>) {
         let new = new.into();
         new.check_len(keys.count());
-        self.dialect.set_batch_new(self.bits.as_mut(), keys, new);
+        self.native.set_batch(self.bits.as_mut(), keys, Some(new));
     }
 
     /// Removes all keys.
     pub fn clear(&mut self) {
-        self.dialect.clear(self.bits.as_mut());
+        self.native.head.assert_takes_keys();
+        self.bits.as_mut().fill(0);
+        (self.native.head.keys, self.native.head.estimated) = (0, false);
     }
 
     /// Adds all keys of another filter of the same shape.
-    pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
-        self.dialect.mergeable(&other.dialect)?;
-        self.dialect.merge(self.bits.as_mut(), &other.dialect, other.bits.as_ref())
+    pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<T>) -> Result<(), MergeError> {
+        self.native.mergeable(&other.native)?;
+        self.native.merge(self.bits.as_mut(), &other.native, other.bits.as_ref());
+        Ok(())
     }
 
     /// Keeps only the keys that both filters may contain.
     ///
     /// Every key that is in both is still found. The rate is at most the lower of the two, but above that of
     /// a filter of the common keys alone, because bits that different keys set in each filter remain.
-    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
-        self.dialect.mergeable(&other.dialect)?;
-        self.dialect.intersect(self.bits.as_mut(), &other.dialect, other.bits.as_ref());
+    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<T>) -> Result<(), MergeError> {
+        self.native.mergeable(&other.native)?;
+        self.native.intersect(self.bits.as_mut(), &other.native, other.bits.as_ref());
         Ok(())
     }
 }
 
-impl<K: Key<D::Hasher>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filter<D, S> {
+#[doc(hidden)]
+impl<S: AsRef<[u8]>> Except for Filter<S> {
+    fn head(&self) -> &Head {
+        &self.native.head
+    }
+
+    fn hasher(&self) -> &Hasher {
+        &self.native.hasher
+    }
+
+    fn test_hashes(&self, hashes: &[u64], found: &mut [u64]) {
+        self.native.test_batch(self.bits.as_ref(), &Hashes(hashes), found.into());
+    }
+
+    fn with(self, exceptions: Exceptions) -> Self {
+        Filter { native: self.native.with_exceptions(Some(exceptions)), bits: self.bits }
+    }
+}
+
+impl<K: Key<Hasher>, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filter<S> {
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         for key in keys {
             self.insert(key);
@@ -267,130 +581,25 @@ impl<K: Key<D::Hasher>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for F
     }
 }
 
-impl<D: Insert> Filter<D> {
-    /// An empty filter of a dialect whose parameters are known.
-    pub fn from_dialect(dialect: D) -> Result<Self, SizeError> {
-        let bits = Owned::zeroed(dialect.byte_len())?;
-        Ok(Filter { dialect, bits })
+/// A filter of exactly these keys, at a rate of 1 %.
+///
+/// # Panics
+/// If there is not enough memory. Size the filter yourself where that matters.
+impl<K: Key<Hasher>> FromIterator<K> for Filter {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let mut builder = FilterBuilder::with_fpr(0.01);
+        builder.extend(keys);
+        builder.build().expect("memory for the filter")
     }
 }
 
-impl<D: Size> Filter<D> {
-    /// An empty filter for this request.
-    pub fn new(request: &Request) -> Result<Self, SizeError> {
-        let dialect = D::size(request)?;
-        let bits = Owned::zeroed(dialect.byte_len())?;
-        Ok(Filter { dialect, bits })
-    }
-
-    /// An empty filter for `expected_keys` keys at the rate `fpr`, by the dialect's own sizing rule.
-    pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
-        Self::new(&Request { expected_keys, target: Target::Fpr(fpr) })
-    }
-
-    /// An empty filter with this many bits for each of `expected_keys` keys.
-    pub fn with_bits_per_key(expected_keys: u64, bits_per_key: f64) -> Result<Self, SizeError> {
-        Self::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) })
-    }
-}
-
-impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
-    /// The encoded filter, in the bytes its system writes.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.bits.as_ref().len() + 128);
-        let written = self.dialect.encode(self.bits.as_ref(), &mut bytes);
-        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
-        bytes
-    }
-
-    /// Writes the encoded filter without copying it first.
-    #[cfg(feature = "std")]
-    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-        crate::wire::write_with(out, |out| self.dialect.encode(self.bits.as_ref(), out))
-    }
-
-    /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
-    pub fn encoded_len(&self) -> u64 {
-        self.dialect.encoded_len()
-    }
-
-    /// A filter over bits located by [`Format::decode`]: some formats drop trailing zeros.
-    pub(crate) fn from_decoded(dialect: D, bits: S) -> Result<Self, DecodeError> {
-        let have = bits.as_ref().len() as u64;
-        if have >= dialect.least_len() && have < dialect.byte_len() {
-            return Ok(Filter { dialect, bits });
-        }
-        Filter::from_parts(dialect, bits)
-    }
-}
-
-impl<D: Format, S: AsRef<[u8]>> Filter<D, Part<S>> {
-    /// Reads the whole storage again and checks every byte against its checksums, in the formats that have
-    /// them.
-    pub fn verify(&self) -> Result<(), DecodeError> {
-        D::decode(self.bits.storage().as_ref(), Check::All).map(|_| ())
-    }
-}
-
-impl<D: Format> Filter<D> {
-    /// Reads an encoded filter strictly, checks all of it, and copies its bits.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (dialect, range) = D::decode(bytes, Check::All)?;
-        Self::copied(dialect, &bytes[range])
-    }
-
-    /// As [`decode`](Filter::decode), for bytes that hold only the array: the caller gives the numbers of
-    /// bits and probes.
-    pub fn decode_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<Self, DecodeError> {
-        let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::All)?;
-        Self::copied(dialect, &bytes[range])
-    }
-
-    fn copied(dialect: D, bits: &[u8]) -> Result<Self, DecodeError> {
-        let view = Filter::from_decoded(dialect, bits)?;
-        view.try_clone().map_err(|_| DecodeError::Memory { bytes: bits.len() as u64 })
-    }
-
-    /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
-    /// checksums.
-    pub fn view(bytes: &[u8]) -> Result<View<'_, D>, DecodeError> {
-        let (dialect, range) = D::decode(bytes, Check::Front)?;
-        Filter::from_decoded(dialect, &bytes[range])
-    }
-
-    /// As [`view`](Filter::view), for bytes that hold only the array: the caller gives the numbers of bits
-    /// and probes.
-    pub fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, D>, DecodeError> {
-        let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::Front)?;
-        Filter::from_decoded(dialect, &bytes[range])
-    }
-
-    /// As [`view`](Filter::view), over any owner of the bytes: a mapping, `Bytes`, an `Arc<[u8]>`, a
-    /// `Vec<u8>`.
-    ///
-    /// ```
-    /// use fullbloom::{Filter, dialect::LevelDb};
-    /// use std::sync::Arc;
-    ///
-    /// let mut filter = Filter::<LevelDb>::with_bits_per_key(100, 10.0)?;
-    /// filter.insert(b"apple");
-    /// let block: Arc<[u8]> = filter.encode().into(); // as held in a block cache
-    /// let cached = Filter::<LevelDb>::over(block)?;
-    /// assert!(cached.may_contain(b"apple"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<Filter<D, Part<S>>, DecodeError> {
-        let (dialect, range) = D::decode(storage.as_ref(), Check::Front)?;
-        Filter::from_decoded(dialect, Part::new(storage, range))
-    }
-
-    /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be decoded answer "maybe" to
-    /// every key.
-    ///
-    /// RocksDB's own reader has further rules, which [`FullFilter::read`] follows.
-    ///
-    /// [`FullFilter::read`]: crate::dialect::rocksdb::FullFilter::read
-    pub fn read<S: AsRef<[u8]>>(storage: S) -> Lenient<D, S> {
-        Lenient::new(Filter::<D>::over(storage).ok())
+/// Filters are equal if they have the same parameters and the same bits, wherever those are stored.
+impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Filter<T>> for Filter<S> {
+    fn eq(&self, other: &Filter<T>) -> bool {
+        let (ours, theirs) = (&self.native, &other.native);
+        ours.shape.layout == theirs.shape.layout
+            && ours.shape.blocks == theirs.shape.blocks
+            && ours.head == theirs.head
+            && self.bits.as_ref() == other.bits.as_ref()
     }
 }

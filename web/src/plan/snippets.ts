@@ -121,7 +121,7 @@ function slatedb(policy: string): string {
 function compact(n: Numbers): Snippet[] {
   return [
     { where: "Command", code: `fullbloom build keys.txt --compact --fpr ${n.fpr} -o keys.bloom` },
-    { where: "Rust", code: `use fullbloom::native::CompactFilter;\nlet filter = CompactFilter::build(&keys, ${n.fpr})?;` },
+    { where: "Rust", code: `use fullbloom_compact::CompactFilter;\nlet filter = CompactFilter::build(&keys, ${n.fpr})?;` },
   ];
 }
 
@@ -132,8 +132,8 @@ function ours(dialect: string, n: Numbers): Snippet[] {
   const native = dialect === "native";
   const option = native ? "" : ` --dialect ${dialect}`;
   const size = bits ? `--bits-per-key ${n.bits}` : `--fpr ${n.fpr}`;
-  const kept = native ? "NativeFilter" : `Filter::<${TYPES[dialect] ?? dialect}>`;
-  const imports = native ? "use fullbloom::NativeFilter;" : `use fullbloom::{Filter, dialect::${TYPES[dialect] ?? dialect}};`;
+  const kept = native ? "Filter" : `Filter::<${TYPES[dialect] ?? dialect}>`;
+  const imports = native ? "use fullbloom::Filter;" : `use fullbloom_dialects::{Filter, ${TYPES[dialect] ?? dialect}};`;
   const with_ = bits ? `with_bits_per_key(${n.keys}, ${float(n.bits)})` : `with_fpr(${n.keys}, ${n.fpr})`;
   const python = [bits ? `bits_per_key=${n.bits}` : `fpr=${n.fpr}`, native ? "" : `dialect="${dialect}"`].filter(Boolean);
   const constant = `FULLBLOOM_${dialect.toUpperCase().replace(/[-.]/g, "_")}`;

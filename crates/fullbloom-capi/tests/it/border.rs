@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use crate::common::*;
-use fullbloom::dialect::Name;
 use fullbloom_c::dialect::{fullbloom_dialect_by_name, number};
 use fullbloom_c::facts::{Facts, fullbloom_filter_facts, fullbloom_plan};
 use fullbloom_c::filter::*;
@@ -10,6 +9,7 @@ use fullbloom_c::hash::*;
 use fullbloom_c::key_type::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::{Status, fullbloom_status_words};
+use fullbloom_dialects::Name;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 

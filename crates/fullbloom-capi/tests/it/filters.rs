@@ -2,15 +2,15 @@
 #![allow(unsafe_code)]
 
 use crate::common::*;
-use fullbloom::NativeFilter;
-use fullbloom::any::Builder;
-use fullbloom::dialect::Name;
+
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any::Builder;
 use fullbloom_c::dialect::{UNKNOWN, number};
 use fullbloom_c::facts::fullbloom_plan;
 use fullbloom_c::filter::fullbloom_filter_unlock;
 use fullbloom_c::key_type::{fullbloom_filter_require_key_type, fullbloom_filter_set_key_type};
 use fullbloom_c::status::Status;
+use fullbloom_dialects::Name;
 
 const KEYS: u64 = 3000;
 
@@ -219,7 +219,7 @@ fn the_type_of_keys_is_recorded_in_a_native_file_and_checked() {
 fn a_filter_with_exceptions_answers_and_takes_no_keys() {
     let members = keys(0..1000);
     let good = keys(10_000..60_000);
-    let mut filter = NativeFilter::with_fpr(1000, 0.05).unwrap();
+    let mut filter = fullbloom::Filter::with_fpr(1000, 0.05).unwrap();
     filter.insert_batch(members.as_slice());
     let bytes = filter.with_exceptions(good.as_slice(), members.as_slice()).unwrap().encode();
     for filter in [decode(UNKNOWN, &bytes, (0, 0)), view(UNKNOWN, &bytes, (0, 0))] {

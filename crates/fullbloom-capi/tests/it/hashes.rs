@@ -2,15 +2,17 @@
 #![allow(unsafe_code)]
 
 use crate::common::*;
-use fullbloom::NativeFilter;
-use fullbloom::any::{BuildOptions, KeyHash};
-use fullbloom::dialect::Name;
-use fullbloom::native::{DynamicFilter, Hashing, Kind, Secret};
+
 use fullbloom::sizing::Target;
+use fullbloom::{Hashing, Secret};
+use fullbloom_any::Kind;
+use fullbloom_any::{BuildOptions, KeyHash};
 use fullbloom_c::dialect::{UNKNOWN, number};
 use fullbloom_c::filter::fullbloom_filter_unlock;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::Status;
+use fullbloom_dialects::Name;
+use fullbloom_dynamic::DynamicFilter;
 
 /// More than two of the groups in which batches are processed.
 const KEYS: u64 = 1200;
@@ -246,7 +248,7 @@ fn filters_without_bits_answer_hashes_as_keys() {
 #[test]
 fn filters_with_exceptions_and_always_maybe_answer_hashes_as_keys() {
     let (members, good) = (keys(0..1000), keys(10_000..60_000));
-    let mut filter = NativeFilter::with_fpr(1000, 0.05).unwrap();
+    let mut filter = fullbloom::Filter::with_fpr(1000, 0.05).unwrap();
     filter.insert_batch(members.as_slice());
     let bytes = filter.with_exceptions(good.as_slice(), members.as_slice()).unwrap().encode();
     let filter = view(UNKNOWN, &bytes, (0, 0)).unwrap();

@@ -1,14 +1,14 @@
 //! The header, the list of symbols, the shared library and the Rust types agree.
 #![allow(unsafe_code)]
 
-use fullbloom::any::KeyHash;
-use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_any::KeyHash;
 use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::facts::Facts;
 use fullbloom_c::key_type;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::Status;
+use fullbloom_dialects::Name;
 use std::process::Command;
 
 #[cfg(target_os = "linux")]

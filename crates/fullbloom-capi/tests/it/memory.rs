@@ -3,11 +3,11 @@
 #![allow(unsafe_code)] // setrlimit
 
 use crate::common::*;
-use fullbloom::dialect::Name;
 use fullbloom_c::dialect::number;
 use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::filter::{fullbloom_filter_encode, fullbloom_filter_insert_batch};
 use fullbloom_c::status::Status;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::process::alone;
 use fullbloom_testkit::steps::Steps;
 use std::ffi::c_void;

@@ -4,7 +4,6 @@
 #![allow(unsafe_code)]
 
 use crate::common::*;
-use fullbloom::dialect::Name;
 use fullbloom_c::dialect::fullbloom_dialect_by_name;
 use fullbloom_c::facts::{fullbloom_filter_facts, fullbloom_plan};
 use fullbloom_c::filter::*;
@@ -13,6 +12,7 @@ use fullbloom_c::key_type::*;
 use fullbloom_c::policy::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::Status;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::process::alone;
 use std::ptr::{null, null_mut};
 

@@ -1,11 +1,11 @@
 //! The callbacks, called as LevelDB calls them.
 #![allow(unsafe_code)]
 
-use fullbloom::Filter;
-use fullbloom::dialect::{LevelDb, Name};
 use fullbloom_c::dialect::number;
 use fullbloom_c::policy::*;
 use fullbloom_c::status::Status;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::{LevelDb, Name};
 use std::ffi::{CStr, c_char};
 use std::ptr::{null, null_mut};
 

@@ -11,7 +11,7 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::text;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::Code;
 use fullbloom_ops::filter::Changing;
 use serde_json::{Value, json};

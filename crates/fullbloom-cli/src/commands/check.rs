@@ -6,9 +6,9 @@ use crate::filter_args::FilterArgs;
 use crate::input::{BATCH, KeyFormat, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-#[cfg(feature = "parquet")]
-use fullbloom::dialect::Name;
 use fullbloom::typed::KeyForm;
+#[cfg(feature = "parquet")]
+use fullbloom_dialects::Name;
 use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;

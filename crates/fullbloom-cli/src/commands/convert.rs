@@ -8,8 +8,8 @@ use crate::error::{Failure, Status};
 use crate::filter_args::{FilterArgs, PrintArgs};
 use crate::numbers;
 use crate::output;
-use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_dialects::Name;
 use fullbloom_ops::filter::{ConvertOptions, Shrink, convert, name_contradicts};
 use std::path::PathBuf;
 

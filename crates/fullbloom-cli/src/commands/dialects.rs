@@ -3,7 +3,7 @@
 use crate::error::{Failure, Status};
 use crate::output::Output;
 use crate::table::Table;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use serde_json::{Value, json};
 
 /// List all dialects and key types: the names that --dialect and --key-type take

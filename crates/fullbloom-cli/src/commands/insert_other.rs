@@ -5,7 +5,7 @@ use crate::error::{Failure, Status};
 use crate::output;
 use crate::progress::Progress;
 use crate::text;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::filter::{ChangingOther, ReadOptions};
 use serde_json::json;
 use std::ops::ControlFlow;

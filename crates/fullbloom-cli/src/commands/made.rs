@@ -5,7 +5,7 @@ use crate::error::{Failure, Status};
 use crate::filter_args::PrintArgs;
 use crate::output::{self, Output};
 use crate::render;
-use fullbloom::any::AnyFilter;
+use fullbloom_any::AnyFilter;
 use fullbloom_ops::Found;
 use fullbloom_ops::filter::{FilterRecord, NativeRecord};
 use std::path::Path;

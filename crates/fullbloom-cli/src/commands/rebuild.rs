@@ -6,7 +6,7 @@ use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::render;
 use crate::text;
-use fullbloom::internal::replace;
+use fullbloom_files::replace;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Watch, rebuild};
 use fullbloom_table::EnginePrefix;

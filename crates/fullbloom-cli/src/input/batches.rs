@@ -239,8 +239,8 @@ mod tests {
     }
 
     use crate::input::KeyPart;
-    use fullbloom::dialect::Name;
     use fullbloom::typed::{KeyField, KeyType};
+    use fullbloom_dialects::Name;
     use fullbloom_ops::KeySpec;
 
     const LINES: KeyFormat = KeyFormat::LINES;

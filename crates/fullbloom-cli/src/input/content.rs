@@ -2,7 +2,7 @@
 
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
-use fullbloom::internal::sniff;
+use fullbloom_any::sniff;
 use lzma_rust2::XzReader;
 use std::io::{self, BufReader, Cursor, Read};
 

@@ -4,7 +4,7 @@ use super::Keys;
 use super::batches::Batch;
 use crate::error::Failure;
 use crate::progress::Progress;
-use fullbloom::native::Hashing;
+use fullbloom::Hashing;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};

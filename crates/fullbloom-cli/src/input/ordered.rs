@@ -13,7 +13,7 @@ use super::source::{Label, Source};
 use super::{KeyFormat, Keys, warn_of_lines};
 use crate::error::Failure;
 use crate::progress::Progress;
-use fullbloom::internal::threads::on_threads;
+use fullbloom_core::threads::on_threads;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::{slice, thread};

@@ -5,7 +5,7 @@ use super::html::{Page, Remark};
 use crate::hints;
 use crate::render;
 use crate::text;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::database::LevelTotals;
 use fullbloom_ops::filter::bits_per_estimated_key;
 use fullbloom_ops::inspect::InspectSummary;

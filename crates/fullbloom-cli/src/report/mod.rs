@@ -13,7 +13,7 @@ pub use inspect::of_inspection;
 pub use plan::{of_dialects, of_place};
 
 use crate::error::Failure;
-use fullbloom::file;
+use fullbloom_files::file;
 use html::Page;
 use std::fs::File;
 use std::io::{self, Read};

@@ -5,7 +5,7 @@ use super::html::Page;
 use super::inspect::{grouped, own_curve, textbook};
 use crate::render::reads;
 use crate::text;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::database::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelPlan, UsualRow};
 use fullbloom_ops::plan::DialectPlan;
 use fullbloom_ops::sstable::rates::Row;

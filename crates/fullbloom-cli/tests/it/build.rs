@@ -1,7 +1,7 @@
 //! `build`: what is written, when nothing is, and what is said about it.
 
 use crate::common::{self, Dir, finish, lines, run};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;

@@ -165,7 +165,7 @@ fn every_way_a_file_is_recognised_is_said_and_what_is_not_has_candidates() {
 fn the_benchmark_measures_every_dialect() {
     let out = run(&["bench", "--keys", "1000", "--rounds", "1", "--json"], b"").exits(0).json();
     let rows = out["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), fullbloom::dialect::Name::ALL.len());
+    assert_eq!(rows.len(), fullbloom_dialects::Name::ALL.len());
     for row in rows {
         for work in ["build", "single_absent", "batch_absent", "batch_present"] {
             assert!(row[format!("{work}_mkeys_per_s")].as_f64().unwrap() > 0.0, "{row}");

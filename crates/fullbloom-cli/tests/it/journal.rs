@@ -2,10 +2,10 @@
 //! nothing is overwritten.
 
 use crate::common::{Dir, run};
-use fullbloom::internal::claim::Claim;
-use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, DynamicOptions};
+use fullbloom_dynamic::JournalWriter;
+use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
+use fullbloom_files::claim::Claim;
 use std::fs;
 
 /// A filter of 20,000 keys in the file `f`, and two saves of one key each in its journal.

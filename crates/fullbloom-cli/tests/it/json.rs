@@ -3,7 +3,7 @@
 
 use crate::common::{Dir, lines, run, schema};
 use crate::support::{Table, filter, index, keys};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::{Code, Severity, Status};
 use fullbloom_testkit::vectors;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)] // setrlimit
 
 use crate::common::{Dir, Outcome, command, finish, lines, run};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::steps::{self, Steps};
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! Manners: exit codes, closed and full outputs, special files, help, completions, manual pages, colours.
 
 use crate::common::{self, Dir, command, finish, leveldb_filter, lines, run};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use std::path::Path;
 use std::process::Stdio;
 

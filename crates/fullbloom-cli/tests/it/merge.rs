@@ -1,7 +1,7 @@
 //! `merge`: the keys of several filters in one.
 
 use crate::common::{Dir, leveldb_filter, lines, run};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 
 #[test]
 fn every_dialect_that_can_be_merged_finds_the_keys_of_both() {
@@ -65,7 +65,7 @@ fn native_filters_merge_to_the_bits_of_all_their_keys() {
     }
     let made = run(&["merge", &a, &b, "-o", &both, "--json"], b"").exits(0).json();
     assert_eq!((&made["label"], &made["new_keys_estimated"]), (&"kept".into(), &true.into()));
-    let bits = |path: &str| fullbloom::NativeFilter::load(path).unwrap().bits().to_vec();
+    let bits = |path: &str| fullbloom::Filter::load(path).unwrap().bits().to_vec();
     assert!(bits(&both) == bits(&all));
     // Into one of its own sources, which is replaced.
     run(&["merge", &a, &b, "-q", "-o", &a], b"").exits(0);

@@ -1,7 +1,7 @@
 //! `build`, `check`, `inspect` and `plan` with the filter of our own.
 
 use crate::common::{Dir, lines, run};
-use fullbloom::NativeFilter;
+
 use serde_json::Value;
 use std::io::Write;
 
@@ -36,7 +36,7 @@ fn a_pipe_and_a_file_and_a_packed_file_of_the_same_keys_give_the_same_bytes() {
     assert_eq!(run(&["build", "--fpr", "1e-4", "-o", "-", &packed], b"").exits(0).out, from_file);
     let said = run(&["build", "--fpr", "1e-4", "--expected-keys", "50k", "-o", "-"], text.as_bytes());
     assert_eq!(said.exits(0).out, from_file);
-    let filter = NativeFilter::decode(&from_file).unwrap();
+    let filter = fullbloom::Filter::decode(&from_file).unwrap();
     assert_eq!(filter.expected_keys(), 50_000);
 }
 
@@ -47,7 +47,7 @@ fn more_keys_than_are_kept_in_memory_give_the_same_bytes_from_a_file_and_from_a_
     let text = ["\n".repeat((17 << 20) - 1), "last\n".to_owned()].concat();
     let keys = dir.file("keys", &text);
     let said = run(&["build", "--expected-keys", "17825792", "-o", "-", &keys], b"").exits(0).out;
-    let filter = NativeFilter::decode(&said).unwrap();
+    let filter = fullbloom::Filter::decode(&said).unwrap();
     assert_eq!((filter.expected_keys(), filter.keys()), (17 << 20, 2));
     assert!(run(&["build", "-o", "-", &keys], b"").exits(0).out == said, "counted, and read again");
     assert!(run(&["build", "-o", "-"], text.as_bytes()).exits(0).out == said, "kept in a temporary file");

@@ -197,10 +197,10 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
     let state = dir.arg("s.bloom");
     let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(30 * 86_400);
     let expiry =
-        fullbloom::native::Expiry::of(fullbloom::native::Keep::Time(std::time::Duration::from_secs(60)));
+        fullbloom_dynamic::Expiry::of(fullbloom_dynamic::Keep::Time(std::time::Duration::from_secs(60)));
     let options =
-        fullbloom::native::DynamicOptions::new(100, 1e-6).mode(fullbloom::native::Mode::Expiring(expiry));
-    let mut filter = fullbloom::native::DynamicFilter::new(options).unwrap();
+        fullbloom_dynamic::DynamicOptions::new(100, 1e-6).mode(fullbloom_dynamic::Mode::Expiring(expiry));
+    let mut filter = fullbloom_dynamic::DynamicFilter::new(options).unwrap();
     filter.set_key_type(Some(fullbloom::typed::KeyType::Bytes));
     filter.advance(ahead).unwrap();
     dir.file("s.bloom", filter.encode());

@@ -1,7 +1,7 @@
 //! `plan`: rows for every dialect, notes where a dialect falls short, numbers as people type them.
 
 use crate::common::run;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use serde_json::Value;
 
 /// The rows, each with the messages of its problems.

@@ -5,7 +5,7 @@
 
 use crate::common;
 use crate::support;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -6,7 +6,9 @@
 use super::{Key, Raw};
 use crate::bits;
 #[cfg(target_arch = "x86_64")]
-use fullbloom::internal::libbloom::{Array, Gather, all_set, hash_with_len};
+use fullbloom_dialects::kernel::gather::{Array, Gather, all_set};
+#[cfg(target_arch = "x86_64")]
+use fullbloom_dialects::libbloom::hashes::hash_with_len;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
 

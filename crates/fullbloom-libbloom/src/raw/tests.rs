@@ -1,7 +1,7 @@
 use super::*;
-use fullbloom::Filter;
-use fullbloom::dialect::{Libbloom, Libbloom1};
-use fullbloom::filter::{Insert, Size};
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::filter::{Insert, Size};
+use fullbloom_dialects::{Libbloom, Libbloom1};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 

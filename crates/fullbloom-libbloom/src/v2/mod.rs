@@ -13,7 +13,7 @@ use crate::memory;
 use crate::message;
 use crate::raw::Raw2;
 use crate::writers::writers;
-use fullbloom::internal::libbloom::computed_2_0;
+use fullbloom_dialects::libbloom::sizing::computed_2_0;
 use std::ffi::{CStr, c_double, c_int, c_uchar, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 

@@ -70,7 +70,7 @@ fn write(path: &Path, image: &[u8], bits: &[u8]) -> io::Result<()> {
         return parts(&mut file);
     }
     // From here on an old file is safe: it is replaced by the new one, or kept.
-    match fullbloom::file::replace(path, parts) {
+    match fullbloom_files::replace(path, parts) {
         Ok(()) => Ok(()),
         Err(error) if must_be_in_place(error.cause()) => in_place(&mut file, parts),
         Err(error) => {

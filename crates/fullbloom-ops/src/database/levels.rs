@@ -1,7 +1,7 @@
 //! Sums over the tables of each level, and what they cost a lookup.
 
 use crate::table::TableRecord;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::database::{Database, DatabaseTable};
 use serde::Serialize;
 use std::path::Path;

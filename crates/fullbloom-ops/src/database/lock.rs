@@ -4,7 +4,7 @@
 //! engine can open the database in between.
 
 use crate::problem::{Code, Need, Problem};
-use fullbloom::internal::claim::Claim;
+use fullbloom_files::claim::Claim;
 use std::fs::File;
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::{serialise, table, text};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::database::Database;
 use fullbloom_table::filter::FilterRanges;
 use serde::Serialize;

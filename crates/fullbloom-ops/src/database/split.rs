@@ -10,11 +10,11 @@
 //!   Athanassoulis and Idreos, "Monkey", 2017). Here the real rates of the dialect and its real sizes are
 //!   used, found by one price for a byte on all levels.
 
-use fullbloom::Filter;
 use fullbloom::SizeError;
-use fullbloom::any;
-use fullbloom::dialect::{LevelDb, Name};
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::{LevelDb, Name};
 use fullbloom_table::filter::FilterRanges;
 use serde::Serialize;
 

@@ -12,14 +12,16 @@ use super::file::damaged_journal;
 use super::open::incomplete;
 use super::{NativeRecord, other_key_type};
 use crate::problem::{Code, Problem};
-use fullbloom::any::{AnyFilter, ChangeError};
 use fullbloom::error::FileCause;
-use fullbloom::internal::claim::Claim;
-use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Kind, Mode, Secret, StoredFilter};
 use fullbloom::typed::{KeyForm, KeyType};
 use fullbloom::{DecodeError, FileError};
+use fullbloom::{Hashing, Secret};
+use fullbloom_any::{AnyFilter, ChangeError};
+use fullbloom_any::{Facts, Kind, StoredFilter};
+use fullbloom_dynamic::JournalWriter;
+use fullbloom_dynamic::{DynamicFilter, Expiry, Mode};
+use fullbloom_files::claim::Claim;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -71,7 +73,7 @@ impl Changing {
         secret: Option<&Secret>,
         key_type: KeyType,
     ) -> Result<(Changing, Vec<Problem>), Problem> {
-        let (stored, writer) = JournalWriter::load(claim).map_err(|e| unreadable(path, &e))?;
+        let (stored, writer) = StoredFilter::load_to_change(claim).map_err(|e| unreadable(path, &e))?;
         let mut filter = AnyFilter::from(stored);
         filter.require_key_type(key_type).map_err(|e| other_key_type(path, &e))?;
         if let Some(secret) = secret {

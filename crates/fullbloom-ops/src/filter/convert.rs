@@ -4,11 +4,12 @@ use super::merge::{refusal, trusted};
 use super::{FilterFile, ReadOptions};
 use crate::problem::{Code, Need, Problem};
 use crate::text;
-use fullbloom::NativeFilter;
-use fullbloom::any::{self, AnyFilter, ConvertError};
-use fullbloom::dialect::Name;
-use fullbloom::native::StoredFilter;
+
 use fullbloom::sizing::Request;
+use fullbloom_any as any;
+use fullbloom_any::StoredFilter;
+use fullbloom_any::{AnyFilter, ConvertError};
+use fullbloom_dialects::Name;
 use std::path::Path;
 
 /// What a filter is to become.
@@ -69,7 +70,7 @@ pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Probl
 fn compacted(file: &FilterFile, fpr: Option<f64>) -> Result<AnyFilter, Problem> {
     match trusted(file)?.try_clone().map(AnyFilter::into_native) {
         Ok(Ok(StoredFilter::Dynamic(filter))) => {
-            let compact = filter.to_compact(fpr.unwrap_or(filter.planned_fpr()));
+            let compact = fullbloom_any::to_compact(&filter, fpr.unwrap_or(filter.planned_fpr()));
             compact.map(AnyFilter::from).map_err(|e| Problem::new(Name::Native, Code::CannotSize, e))
         }
         Ok(Ok(other)) => {
@@ -82,7 +83,7 @@ fn compacted(file: &FilterFile, fpr: Option<f64>) -> Result<AnyFilter, Problem> 
 }
 
 /// The fast filter, halved as often as requested.
-fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Problem> {
+fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<fullbloom::Filter, Problem> {
     let path = file.path();
     let size = |e| Problem::new(Name::Native, Code::CannotSize, e);
     let stored = trusted(file)?.try_clone().map_err(size)?.into_native();
@@ -105,7 +106,7 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Pro
         }
     };
     let mut times = 0;
-    let wanted = |filter: &NativeFilter, times| match shrink {
+    let wanted = |filter: &fullbloom::Filter, times| match shrink {
         Some(Shrink::Times(asked)) => times < asked,
         Some(Shrink::ToBytes(most)) => filter.encoded_len() > most,
         None => false,

@@ -2,14 +2,15 @@
 
 use super::gzip;
 use crate::problem::{Code, Need, Problem};
-use fullbloom::any::ReadOptions;
-use fullbloom::dialect::Name;
-use fullbloom::file::{self, Mapped};
-use fullbloom::filter::Part;
-use fullbloom::internal::cassandra::Descriptor;
-use fullbloom::internal::journal::{Journal, read_with_journal};
-use fullbloom::internal::sniff;
+use fullbloom::Mapped;
 use fullbloom::{DecodeError, FileError, Owned};
+use fullbloom_any::ReadOptions;
+use fullbloom_any::sniff;
+use fullbloom_core::part::Part;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::cassandra::descriptor::Descriptor;
+use fullbloom_dynamic::{Journal, read_with_journal};
+use fullbloom_files::file;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -4,9 +4,10 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use fullbloom::DecodeError;
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::{Dcso, Name};
-use fullbloom::filter::{Check, Format};
+use fullbloom_any::AnyFilter;
+use fullbloom_core::part::Check;
+use fullbloom_dialects::filter::Format;
+use fullbloom_dialects::{Dcso, Name};
 use std::io::{self, Read, Write};
 use std::path::Path;
 

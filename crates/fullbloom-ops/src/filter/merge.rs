@@ -2,9 +2,9 @@
 
 use super::{FilterFile, ReadOptions};
 use crate::problem::{Code, Need, Problem};
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
 use fullbloom::{DecodeError, MergeError};
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
 use std::path::{Path, PathBuf};
 
 /// Merges the filters of these files, in order. They must have the same dialect, kind and geometry, and the

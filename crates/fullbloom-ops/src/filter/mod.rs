@@ -28,7 +28,7 @@ pub use claim::{claim, require_replaceable, require_replaceable_by_table, secret
 pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::FilterFile;
 pub(crate) use fill::along;
-pub use fullbloom::any::ReadOptions;
+pub use fullbloom_any::ReadOptions;
 pub use gzip::write_to;
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};

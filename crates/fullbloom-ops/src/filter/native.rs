@@ -1,8 +1,10 @@
 //! What only native filters record: its plan, its hash, its exceptions, its kind.
 
 use crate::text;
-use fullbloom::native::{Expiry, Facts, Generation, HashFacts, Keep, KindFacts, Mode};
 use fullbloom::typed::{KeyField, KeyType};
+use fullbloom_any::{Facts, HashFacts, KindFacts};
+use fullbloom_compact::CompactFacts;
+use fullbloom_dynamic::{Expiry, Generation, Keep, Mode};
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -218,12 +220,14 @@ impl KindRecord {
                     journal_bytes: None,
                 })
             }
-            KindFacts::Compact { columns, layers, further_bytes, listed } => KindRecord::Compact {
-                columns: *columns,
-                layers: layers.clone(),
-                further_bytes: *further_bytes,
-                listed: *listed,
-            },
+            KindFacts::Compact(CompactFacts { columns, layers, further_bytes, listed, .. }) => {
+                KindRecord::Compact {
+                    columns: *columns,
+                    layers: layers.clone(),
+                    further_bytes: *further_bytes,
+                    listed: *listed,
+                }
+            }
             _ => KindRecord::Fast,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::native::NativeRecord;
 use crate::serialise;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use serde::Serialize;
 
 /// The numbers of a filter.

@@ -1,7 +1,8 @@
 //! How many of the keys that were inserted into a new filter are different.
 
-use fullbloom::any::AnyFilter;
-use fullbloom::native::{Facts, Kind, KindFacts, Mode};
+use fullbloom_any::AnyFilter;
+use fullbloom_any::{Facts, Kind, KindFacts};
+use fullbloom_dynamic::Mode;
 use std::fmt;
 
 /// A smaller share of repeated keys is not worth a word.

@@ -7,9 +7,10 @@ use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::{serialise, text};
 use fullbloom::SizeError;
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
-use fullbloom::typed::{KeyType, Value};
+use fullbloom::typed::KeyType;
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::typed::Value;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -207,7 +208,7 @@ fn made_up(key_type: KeyType, dialect: Name, number: u64) -> Vec<u8> {
         _ => return [MARK, format!("{mixed:016x}").as_bytes()].concat(),
     };
     // A type that the dialect does not have was refused before.
-    value.key(dialect).map_or(Vec::new(), |key| key.as_ref().to_vec())
+    dialect.key(value).map_or(Vec::new(), |key| key.as_ref().to_vec())
 }
 
 fn found(file: &FilterFile, opened: &Opened, asked: Option<&Asked>) -> Found<VerifiedFilter> {

@@ -2,7 +2,7 @@
 //! that of [`opening`](super::opening).
 
 use super::opening::Rule;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_sstable::report::{Inspection, Recorded};
 use fullbloom_sstable::sstable::STATISTICS;
 use fullbloom_sstable::{Engine, FilterProblem, Flag, Sstable};

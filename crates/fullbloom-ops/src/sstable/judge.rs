@@ -3,9 +3,10 @@
 use super::rebuild_hint;
 use crate::problem::{Code, Problem};
 use crate::text;
-use fullbloom::any;
-use fullbloom::internal::cassandra::sizing::{self, EXCESS_BITS, MAX_BITS_PER_KEY, RATES};
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_dialects::cassandra::sizing;
+use fullbloom_dialects::cassandra::sizing::{EXCESS_BITS, MAX_BITS_PER_KEY, RATES};
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::FilterFacts;
 use fullbloom_sstable::sstable::FILTER;

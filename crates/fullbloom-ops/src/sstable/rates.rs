@@ -1,9 +1,9 @@
 //! What a rate costs sstables, each sized by Cassandra's rule for its own keys.
 
 use fullbloom::SizeError;
-use fullbloom::any;
-use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_dialects::Name;
 use serde::Serialize;
 
 /// The usual rates, from the lowest.
@@ -44,7 +44,7 @@ pub struct Row {
 
 /// What a rate would cost these sstables, each as Cassandra would size it for its own keys.
 pub fn row(parts: &[Part], fpr: f64) -> Result<Row, SizeError> {
-    let spec = fullbloom::internal::cassandra::sizing::spec_by_fpr(1, fpr)?;
+    let spec = fullbloom_dialects::cassandra::sizing::spec_by_fpr(1, fpr)?;
     let mut row = Row {
         fpr,
         bits_per_key: spec.map_or(0, |spec| spec.bits_per_key),

@@ -7,7 +7,7 @@ use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use crate::{serialise, text};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_sstable::verify::{self as sstable_verify, Verification};
 use fullbloom_sstable::{ComponentError, FilterProblem, Flag, Sstable, sstable::FILTER};
 use serde::Serialize;

@@ -12,7 +12,7 @@
 //! | `leveldb.BuiltinBloomFilter` | LevelDB up to 1.17 |
 
 use crate::problem::Code;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::Inspection;
 use fullbloom_table::metaindex::FilterLayout;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! The filter of a new table: which dialect and layout its engine writes.
 
 use fullbloom::SizeError;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
 use fullbloom_table::filter::{Holds, Policy};
 use fullbloom_table::writer::{Format, IndexLayout};

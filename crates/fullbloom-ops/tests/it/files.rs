@@ -1,8 +1,8 @@
 //! Filter files, and paths that do not name a filter file.
 
-use fullbloom::any;
-use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any as any;
+use fullbloom_dialects::Name;
 use fullbloom_ops::filter::{FilterFile, ReadOptions, inspect_bytes, verify_keys};
 use fullbloom_ops::{
     Code, InspectOptions, Need, Place, Problem, RebuildOptions, Status, VerifyOptions, inspect, rebuild,

@@ -1,7 +1,7 @@
 //! A file in memory is judged as the same file on disk is.
 
 use crate::files::filter;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::{Code, InspectOptions, KeySpec, Look, LookOptions, Place, inspect};
 use serde_json::Value;
 use std::fs;

@@ -1,7 +1,7 @@
 //! What the engines do with a rebuilt filter.
 
 use crate::support::{Table, VERSIONS, keys};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_ops::sstable::damage::{self, FilterState, WhenDamaged};
 use fullbloom_ops::sstable::opening::{
     self, Circumstance, Rule, WhenAbsent, WhenPresent, circumstances, openings,

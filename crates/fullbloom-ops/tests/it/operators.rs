@@ -2,7 +2,7 @@
 //! half of the keys, nothing written under an open database.
 
 use crate::databases::{copy, tables};
-use fullbloom::internal::replace::Output;
+use fullbloom_files::replace::Output;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{
     Code, InspectOptions, Inspected, KeySpec, KeysOptions, Place, RebuildOptions, Rebuilt, Status,

@@ -1,7 +1,7 @@
 //! Plans without data.
 
-use fullbloom::dialect::Name;
 use fullbloom::sizing::Target;
+use fullbloom_dialects::Name;
 use fullbloom_ops::{Wish, plan};
 
 /// Bytes, bits per key and rate of the compact filter of a million keys.

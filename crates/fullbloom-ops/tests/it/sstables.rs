@@ -1,8 +1,8 @@
 //! Sstables made by hand: which problems they have, alone and in a directory.
 
 use crate::support::{Table, family, filter, index, keys};
-use fullbloom::dialect::Name;
-use fullbloom::internal::replace::Output;
+use fullbloom_dialects::Name;
+use fullbloom_files::replace::Output;
 use fullbloom_ops::rebuild::{RebuildReport, Size};
 use fullbloom_ops::{
     Code, InspectOptions, InspectReport, Inspected, Need, Place, PlaceKind, Problem, RebuildOptions,
@@ -334,7 +334,7 @@ fn a_filter_made_for_zero_keys_is_too_small() {
 /// Keys in the order of their tokens, as Cassandra writes them.
 fn by_token(count: usize) -> Vec<Vec<u8>> {
     let mut keys = keys(count);
-    keys.sort_by_key(|key| fullbloom::hash::murmur3_cassandra(key)[0] as i64);
+    keys.sort_by_key(|key| fullbloom_dialects::hash::murmur3_cassandra(key)[0] as i64);
     keys
 }
 

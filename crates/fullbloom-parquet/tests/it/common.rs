@@ -1,8 +1,8 @@
 //! Small files in memory, and forged footers for them.
 
 use bytes::Bytes;
-use fullbloom::Filter;
-use fullbloom::dialect::Parquet;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Parquet;
 use fullbloom_parquet::{Chunk, Error, File, Options, Verified};
 use parquet::data_type::DataType;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};

@@ -1,8 +1,8 @@
 //! Files written by the parquet crate: every filter is found, every value of its column is in it, and damage
 //! is reported.
 
-use fullbloom::Filter;
-use fullbloom::dialect::Parquet;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Parquet;
 use fullbloom_parquet::{Error, File, Options, is_parquet};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{

@@ -1,8 +1,8 @@
 //! Every physical type with edge values: the keys are the plain encoding, and every one is found.
 
 use crate::common::{Rows, column, file_of, filtered, open, plain, verify};
-use fullbloom::Filter;
-use fullbloom::dialect::Parquet;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Parquet;
 use fullbloom_parquet::{Error, PhysicalType};
 use parquet::basic::Encoding;
 use parquet::data_type::{

@@ -5,9 +5,9 @@ use crate::errors;
 use crate::held::{Combine, Held};
 use crate::keys::Key;
 use crate::run::integer;
-use fullbloom::any::AnyFilter;
-use fullbloom::native::Facts;
 use fullbloom::typed::KeyType;
+use fullbloom_any::AnyFilter;
+use fullbloom_any::Facts;
 use pyo3::prelude::*;
 
 impl Filter {
@@ -48,7 +48,7 @@ impl Filter {
         let (ours, theirs) = (self.key_type, other.key_type);
         let dialect = self.held.read(py, |filter| Ok(filter.dialect()))?;
         let bytes_of_one = |key_type| {
-            let key = integer(1, key_type).ok()?.key(dialect).ok()?;
+            let key = dialect.key(integer(1, key_type).ok()?).ok()?;
             Some(key.as_ref().to_vec())
         };
         if ours == theirs || bytes_of_one(ours) == bytes_of_one(theirs) {

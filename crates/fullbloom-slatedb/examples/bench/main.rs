@@ -13,9 +13,9 @@ mod engine;
 use around::CallAlone;
 use bytes::Bytes;
 use engine::{compacted, flush, settings, without_compaction};
-use fullbloom::NativeFilter;
-use fullbloom::hash::Fold64;
+
 use fullbloom::keys::Hashes;
+use fullbloom_core::hash::Fold64;
 use fullbloom_slatedb::FullbloomPolicy;
 use rustix::time::{ClockId, clock_gettime};
 use slatedb::db_cache::{SplitCache, moka::MokaCache};
@@ -137,7 +137,7 @@ impl Work {
         let (hasher, keys) = (Fold64::new(0), self.entries.len());
         let hashes: Vec<u64> = self.entries.iter().map(|entry| hasher.hash(&entry.key)).collect();
         let filter = timed(keys, &mut times[0], || {
-            let mut filter = NativeFilter::with_bits_per_key(keys as u64, 10.0)?;
+            let mut filter = fullbloom::Filter::with_bits_per_key(keys as u64, 10.0)?;
             filter.insert_batch(&Hashes(&hashes));
             Ok(filter)
         })?;

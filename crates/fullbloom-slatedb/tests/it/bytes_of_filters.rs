@@ -50,7 +50,7 @@ fn all_kinds_have_the_same_name_and_read_each_other() {
 fn the_bytes_are_a_native_filter() {
     for (name, policy) in ours() {
         let bytes = encoded(&*built(&policy, &keys(1_000)));
-        let filter = fullbloom::any::AnyFilter::decode(&bytes, &Default::default());
+        let filter = fullbloom_any::AnyFilter::decode(&bytes, &Default::default());
         assert!(filter.is_ok(), "{name}: {:?}", filter.err());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::bti::{components, partitions};
 use crate::support::{Table, keys};
-use fullbloom::hash::murmur3_cassandra;
+use fullbloom_dialects::hash::murmur3_cassandra;
 use fullbloom_sstable::bti::{KeyPlace, PartitionIndex};
 use fullbloom_sstable::report::inspect;
 use fullbloom_sstable::verify::{Options, verify};

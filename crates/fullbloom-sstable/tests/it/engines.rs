@@ -2,8 +2,8 @@
 //! and all of them where they are at hand: `FULLBLOOM_SHARED=DIR cargo test -p fullbloom-sstable --test it
 //! engines -- --ignored`.
 
-use fullbloom::any::AnyFilter;
-use fullbloom::internal::replace::Output;
+use fullbloom_any::AnyFilter;
+use fullbloom_files::replace::Output;
 use fullbloom_sstable::rebuild::{Rate, propose};
 use fullbloom_sstable::scylla::{ScyllaDb, with_filter_digest};
 use fullbloom_sstable::{

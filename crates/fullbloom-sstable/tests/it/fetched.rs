@@ -3,8 +3,8 @@
 //! The directory holds sstables of Apache Cassandra's own tests and a `manifest.json` that says of each
 //! filter its family, the keys it must have and its answers for 300 absent keys.
 
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
 use fullbloom_sstable::rebuild::{Rate, propose};
 use fullbloom_sstable::{Flag, Keys, Sstable, report, verify, walk};
 use serde_json::Value;

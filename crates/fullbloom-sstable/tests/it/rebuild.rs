@@ -1,9 +1,9 @@
 //! Rebuilt filters: in the right family, at the right size, in the right place.
 
 use crate::support::{Table, VERSIONS, family, filter, index, keys};
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
-use fullbloom::internal::replace::Output;
+use fullbloom_any::AnyFilter;
+use fullbloom_dialects::Name;
+use fullbloom_files::replace::Output;
 use fullbloom_sstable::rebuild::{Before, Rate, first_clash, propose};
 use fullbloom_sstable::report::inspect;
 use fullbloom_sstable::verify::{Options, verify};
@@ -175,7 +175,7 @@ fn what_is_asked_of_the_backup_is_that_cassandra_does_not_see_it() {
     let backup = &rebuilt.save(&IN_PLACE).unwrap().backups[0];
     let name = backup.file_name().unwrap().to_str().unwrap();
     assert_eq!(name, "ks+table+ka+1+Filter.db.backup");
-    let error = fullbloom::internal::cassandra::Descriptor::parse(backup).unwrap_err();
+    let error = fullbloom_dialects::cassandra::descriptor::Descriptor::parse(backup).unwrap_err();
     assert!(!error.is_unknown_version());
 }
 

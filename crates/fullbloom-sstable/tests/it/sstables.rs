@@ -1,7 +1,7 @@
 //! Sstables made by hand, of every version: found, inspected, verified.
 
 use crate::support::{Table, VERSIONS, family, filter, index, keys, prefix, vint};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_sstable::report::{Recorded, inspect};
 use fullbloom_sstable::verify::{Options, verify};
 use fullbloom_sstable::{FAMILIES, FilterProblem, Flag, Sstable, pool};

@@ -1,8 +1,8 @@
 //! The components of a BTI sstable: a trie writer that chooses node types as Cassandra does, rows and data.
 
 use super::{Table, crc, filter, statistics, vint};
-use fullbloom::dialect::Name;
-use fullbloom::hash::murmur3_cassandra;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::hash::murmur3_cassandra;
 use std::fs;
 
 /// Path of a key in the trie: any bytes that keep the order, and of which none begins with another, will do

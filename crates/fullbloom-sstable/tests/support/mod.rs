@@ -4,10 +4,10 @@
 pub mod bti;
 
 use flate2::Crc;
-use fullbloom::any::Builder;
-use fullbloom::dialect::Name;
-use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_any::Builder;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::cassandra::descriptor::Descriptor;
 use fullbloom_sstable::{Sstable, walk};
 use std::fs;
 use std::path::{Path, PathBuf};

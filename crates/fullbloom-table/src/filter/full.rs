@@ -3,10 +3,10 @@
 use super::hashed::{DEFAULT, HashedKey};
 use super::holds::{Holds, Question};
 use super::policy::Family;
-use fullbloom::NativeFilter;
+
 use fullbloom::Owned;
-use fullbloom::dialect::rocksdb::FullFilter;
-use fullbloom::filter::Part;
+use fullbloom_core::part::Part;
+use fullbloom_dialects::rocksdb::FullFilter;
 use std::sync::Arc;
 
 /// A full filter over its block, parsed once: borrowed bytes, or anything that owns them and can stay in a block
@@ -25,7 +25,7 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
     pub fn new(bytes: S, family: Family, holds: Holds) -> FullBlock<S> {
         let content = match family {
             Family::RocksDb => Content::RocksDb(FullFilter::over(bytes)),
-            Family::Native => Content::native(NativeFilter::over(bytes)),
+            Family::Native => Content::native(fullbloom::Filter::over(bytes)),
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         };
         FullBlock { content, holds }
@@ -54,7 +54,7 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
 #[derive(Debug)]
 pub(crate) enum Content<S, N = S> {
     RocksDb(FullFilter<S>),
-    Native(Box<NativeFilter<N>>),
+    Native(Box<fullbloom::Filter<N>>),
     /// Every key may be present.
     Unknown,
 }
@@ -77,7 +77,7 @@ impl<'a> Content<&'a [u8]> {
     pub(crate) fn read(bytes: &'a [u8], family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::read(bytes)),
-            Family::Native => Content::native(NativeFilter::view(bytes)),
+            Family::Native => Content::native(fullbloom::Filter::view(bytes)),
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         }
     }
@@ -88,7 +88,7 @@ impl KeptContent {
     pub(crate) fn keep(block: &Arc<Vec<u8>>, family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::over(SharedBlock(Arc::clone(block)))),
-            Family::Native => Content::native(NativeFilter::decode(block)),
+            Family::Native => Content::native(fullbloom::Filter::decode(block)),
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         }
     }
@@ -104,7 +104,7 @@ impl KeptContent {
 
 impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
     /// Bytes that cannot be decoded match every key.
-    fn native<E>(decoded: Result<NativeFilter<N>, E>) -> Self {
+    fn native<E>(decoded: Result<fullbloom::Filter<N>, E>) -> Self {
         decoded.map_or(Content::Unknown, |filter| Content::Native(filter.into()))
     }
 

@@ -1,7 +1,7 @@
 //! One key and many filters: every hash function is computed at most once.
 
-use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
-use fullbloom::native::Hashing;
+use fullbloom::Hashing;
+use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use std::cell::Cell;
 
 /// A key that is looked up in the filters of many tables.
@@ -10,7 +10,7 @@ use std::cell::Cell;
 /// computed when the first filter needs it, and kept for the others.
 ///
 /// ```
-/// use fullbloom::dialect::Name;
+/// use fullbloom_dialects::Name;
 /// use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished};
 /// use fullbloom_table::filter::{Family, FullBlock, HashedKey, Holds, Policy, Question};
 /// use std::sync::Arc;

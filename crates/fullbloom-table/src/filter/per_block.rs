@@ -11,8 +11,8 @@
 use super::policy::Family;
 use crate::bytes::u32_at;
 use crate::error::{At, Problem};
-use fullbloom::dialect::leveldb::Compatible;
-use fullbloom::dialect::{LevelDb, RocksDbBlock};
+use fullbloom_dialects::leveldb::Compatible;
+use fullbloom_dialects::{LevelDb, RocksDbBlock};
 
 /// Offset array's own offset, and the range's logarithm.
 const TRAILER: usize = 5;
@@ -135,8 +135,8 @@ impl<'a> PerBlock<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::Filter;
-    use fullbloom::dialect::LevelDb;
+    use fullbloom_dialects::Filter;
+    use fullbloom_dialects::LevelDb;
 
     fn filter(keys: &[&str]) -> Vec<u8> {
         let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.len() as u64, 10.0).unwrap();

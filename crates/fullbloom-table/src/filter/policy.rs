@@ -1,12 +1,13 @@
 //! Filter policies: the names tables carry, and the dialects behind them.
 
-use fullbloom::dialect::Name;
-use fullbloom::dialect::rocksdb;
-use fullbloom::dialect::rocksdb::FilterType;
-use fullbloom::dialect::{LevelDb, RocksDbBlock};
-use fullbloom::native::Sizing;
+use fullbloom::SizeError;
+use fullbloom::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, SizeError};
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::rocksdb;
+use fullbloom_dialects::rocksdb::FilterType;
+use fullbloom_dialects::{LevelDb, RocksDbBlock};
 
 /// The family of filters that a policy's name stands for. The dialect follows from the bytes, not from the
 /// name.

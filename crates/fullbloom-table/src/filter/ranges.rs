@@ -10,8 +10,9 @@ use crate::index::DataBlocks;
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
-use fullbloom::dialect::LevelDb;
-use fullbloom::{Filter, SizeError};
+use fullbloom::SizeError;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::LevelDb;
 use std::collections::BTreeMap;
 
 /// The filters that LevelDB makes for some tables.

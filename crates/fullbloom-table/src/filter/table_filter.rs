@@ -210,7 +210,7 @@ mod tests {
     use crate::filter::build::{FilterOptions, Layout, Partitioning};
     use crate::writer::{IndexLayout, TableWriter, WriterOptions};
     use crate::{BlockCache, Keep, TableOptions};
-    use fullbloom::dialect::Name;
+    use fullbloom_dialects::Name;
     use std::sync::Arc;
 
     fn key(i: u64) -> Vec<u8> {

@@ -6,7 +6,7 @@ use crate::error::Problem;
 use crate::filter::Policy;
 use crate::filter::build::{FilterOptions, Layout, Rules};
 use crate::separator::Shortening;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 
 /// The engine to write tables for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

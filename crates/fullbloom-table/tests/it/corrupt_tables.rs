@@ -1,7 +1,7 @@
 //! Damaged and hostile tables: an error that says where, or the right answer; never a panic, and bounded
 //! memory.
 
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::block::IndexFormat;
 use fullbloom_table::block_builder::{BlockBuilder, IndexBlockBuilder};
 use fullbloom_table::checksum::Checksum;

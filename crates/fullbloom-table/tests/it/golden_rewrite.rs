@@ -1,7 +1,7 @@
 //! Tables written again, from their entries and the options they were made with: the same blocks come out.
 
 use crate::common::{self, Golden};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning, Rules};

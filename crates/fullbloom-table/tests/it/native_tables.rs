@@ -1,7 +1,7 @@
 //! Tables and filter blocks with filters of our own.
 
-use fullbloom::dialect::Name;
-use fullbloom::internal::rocksdb::BUCKET;
+use fullbloom_dialects::Name;
+use fullbloom_dialects::rocksdb::reservation::BUCKET;
 use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning};
 use fullbloom_table::filter::{Family, FullBlock, Holds, Policy, Question};
 use fullbloom_table::writer::{IndexLayout, TableWriter, WriterOptions};

@@ -2,7 +2,7 @@
 //! was none.
 
 use crate::common::{self, keys_of};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning};
 use fullbloom_table::filter::{Family, FullBlock, HashedKey, Holds, Policy, Question};
 use fullbloom_table::metaindex::FilterLayout;

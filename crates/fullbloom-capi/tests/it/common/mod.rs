@@ -1,8 +1,7 @@
 //! The C functions with Rust types; only casts are hidden.
 #![allow(unsafe_code)]
 
-use fullbloom::any::KeyHash;
-use fullbloom::dialect::Name;
+use fullbloom_any::KeyHash;
 use fullbloom_c::dialect::number;
 pub use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::facts::{Facts, fullbloom_filter_facts};
@@ -11,6 +10,7 @@ use fullbloom_c::handle;
 use fullbloom_c::hash::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::{Status, fullbloom_message};
+use fullbloom_dialects::Name;
 use std::ffi::{CStr, CString, c_void};
 use std::path::Path;
 use std::ptr::null_mut;

@@ -3,7 +3,7 @@
 use super::Refusal;
 use crate::input::{Keys, threads};
 use crate::progress::Progress;
-use fullbloom::any::{AnyFilter, Builder};
+use fullbloom_any::{AnyFilter, Builder};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 

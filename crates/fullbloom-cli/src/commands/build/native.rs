@@ -5,11 +5,12 @@ use crate::error::Failure;
 use crate::input::{Keys, threads};
 use crate::numbers;
 use crate::secret;
-use fullbloom::any::BuildOptions;
-use fullbloom::dialect::Name;
-use fullbloom::internal::claim::Claim;
-use fullbloom::native::Kind;
-use fullbloom::native::{Hashing, Mode};
+use fullbloom::Hashing;
+use fullbloom_any::BuildOptions;
+use fullbloom_any::Kind;
+use fullbloom_dialects::Name;
+use fullbloom_dynamic::Mode;
+use fullbloom_files::claim::Claim;
 use std::path::{Path, PathBuf};
 
 /// The options of native filters only.

@@ -6,9 +6,9 @@ use crate::error::Failure;
 use crate::input::{HashSpool, Keys, threads};
 use crate::output;
 use crate::progress::Progress;
-use fullbloom::any::{BuildOptions, Builder};
+use fullbloom::Hashing;
 use fullbloom::error::BuildError;
-use fullbloom::native::Hashing;
+use fullbloom_any::{BuildOptions, Builder};
 use std::ops::ControlFlow;
 
 /// The filter of all keys. If the keys cannot be kept until their number is known, a filter that grows is
@@ -101,7 +101,7 @@ fn move_into(builder: &mut Builder, spool: &mut HashSpool, last: &[u64]) -> Resu
 mod tests {
     use super::*;
     use crate::input::KeyFormat;
-    use fullbloom::dialect::Name;
+    use fullbloom_dialects::Name;
     use std::io::Write;
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::error::Failure;
 use crate::numbers;
-use fullbloom::dialect::Name;
-use fullbloom::native::{Expiry, Keep};
+use fullbloom_dialects::Name;
+use fullbloom_dynamic::{Expiry, Keep};
 use std::time::Duration;
 
 /// The options for expiry.

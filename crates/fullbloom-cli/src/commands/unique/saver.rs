@@ -3,7 +3,7 @@
 #[cfg(unix)]
 use super::signals::{self, Stops};
 use crate::error::Failure;
-use fullbloom::internal::threads::start;
+use fullbloom_core::threads::start;
 use fullbloom_ops::filter::Changing;
 #[cfg(unix)]
 use std::sync::TryLockError;

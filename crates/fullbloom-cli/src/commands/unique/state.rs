@@ -6,8 +6,8 @@ use crate::error::Failure;
 use crate::input::Keys;
 use crate::output;
 use crate::text;
-use fullbloom::internal::claim::Claim;
-use fullbloom::native::{Expiry, Keep};
+use fullbloom_dynamic::{Expiry, Keep};
+use fullbloom_files::claim::Claim;
 use fullbloom_ops::filter::{Changing, Difference, Wanted};
 use std::path::Path;
 

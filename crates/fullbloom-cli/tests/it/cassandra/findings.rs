@@ -3,7 +3,7 @@
 use super::{arg, codes, entry, with_damage};
 use crate::common::{self, run};
 use crate::support::{Table, filter, index, keys};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::vectors;
 use serde_json::Value;
 use std::fs;

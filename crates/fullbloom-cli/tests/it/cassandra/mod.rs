@@ -5,7 +5,7 @@ mod rebuild;
 
 use crate::common::{self, command, finish, run};
 use crate::support::{Table, VERSIONS, filter, index, keys};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::arg;
 use crate::common::{self, run};
 use crate::support::{Table, filter, index, keys, statistics};
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 use fullbloom_testkit::vectors;
 use std::fs;
 use std::path::PathBuf;

@@ -4,10 +4,11 @@
 use super::trace::{self, Deed};
 use super::{FEW, kill_points};
 use crate::common::{Dir, command, run};
-use fullbloom::internal::claim::Claim;
-use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, DynamicOptions, StoredFilter};
+use fullbloom_any::StoredFilter;
+use fullbloom_dynamic::JournalWriter;
+use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
+use fullbloom_files::claim::Claim;
 use fullbloom_testkit::steps::Steps;
 use std::collections::BTreeMap;
 use std::fs;

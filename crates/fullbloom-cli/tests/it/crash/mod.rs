@@ -15,7 +15,7 @@ mod scylla;
 mod trace;
 
 use crate::common;
-use fullbloom::file::Mapped;
+use fullbloom::Mapped;
 use fullbloom_testkit::steps::{self, Steps};
 use scenes::{SCENARIOS, Scene};
 use std::os::unix::process::CommandExt;

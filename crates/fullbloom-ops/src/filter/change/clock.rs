@@ -2,7 +2,7 @@
 
 use crate::problem::{Code, Problem};
 use crate::text;
-use fullbloom::native::{DynamicFilter, Expiry, Keep, Mode};
+use fullbloom_dynamic::{DynamicFilter, Expiry, Keep, Mode};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -30,7 +30,7 @@ pub(super) fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::native::DynamicOptions;
+    use fullbloom_dynamic::DynamicOptions;
 
     #[test]
     fn a_clock_behind_by_a_minute_is_a_warning_and_by_the_whole_time_an_error() {

@@ -4,9 +4,9 @@ use crate::filter::{FilterFile, ReadOptions, write_to};
 use crate::problem::{Code, Need, Problem};
 use crate::text;
 use fullbloom::FileError;
-use fullbloom::any::{AnyFilter, ChangeError};
-use fullbloom::dialect::Name;
-use fullbloom::internal::claim::Claim;
+use fullbloom_any::{AnyFilter, ChangeError};
+use fullbloom_dialects::Name;
+use fullbloom_files::claim::Claim;
 use std::path::{Path, PathBuf};
 
 /// Above this rate a filter is nearly full: it reports most absent keys present.

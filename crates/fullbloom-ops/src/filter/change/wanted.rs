@@ -1,7 +1,8 @@
 //! How an existing filter differs from the one that the caller wants.
 
 use super::Changing;
-use fullbloom::native::{Expiry, KindFacts};
+use fullbloom_any::KindFacts;
+use fullbloom_dynamic::Expiry;
 
 /// Rates that differ by less than this factor are the same.
 const RATE_SLACK: f64 = 1.01;
@@ -78,10 +79,10 @@ impl Changing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::any::BuildOptions;
-    use fullbloom::dialect::Name;
-    use fullbloom::native::Kind;
     use fullbloom::sizing::Target;
+    use fullbloom_any::BuildOptions;
+    use fullbloom_any::Kind;
+    use fullbloom_dialects::Name;
 
     #[test]
     fn rates_within_a_hundredth_are_the_same_and_other_numbers_are_reported() {

@@ -3,9 +3,9 @@
 use super::FilterOptions;
 use crate::error::Problem;
 use crate::filter::policy::FullPolicy;
-use fullbloom::dialect::rocksdb::{Builder, FilterType, Reservation};
-use fullbloom::internal::rocksdb::BUCKET;
-use fullbloom::{FilterBuilder, NativeFilter, SizeError};
+use fullbloom::{FilterBuilder, SizeError};
+use fullbloom_dialects::rocksdb::reservation::BUCKET;
+use fullbloom_dialects::rocksdb::{Builder, FilterType, Reservation};
 use std::fmt;
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl NativeCollector {
         if xor(self.builder.hashes()) != self.checksum {
             return Err(Problem::Construction { why: "its hashes changed while they were kept" });
         }
-        let view = NativeFilter::view(&content)
+        let view = fullbloom::Filter::view(&content)
             .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
         match self.builder.hashes().iter().all(|&hash| view.may_contain_hash(hash)) {
             true => Ok(content),

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! ```
-//! use fullbloom::dialect::Name;
+//! use fullbloom_dialects::Name;
 //! use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished};
 //! use fullbloom_table::filter::{Family, FullBlock, Holds, Policy, Question};
 //!
@@ -35,7 +35,7 @@ use super::policy::Policy;
 use crate::error::{Problem, TableError};
 use entries::EntryBuilder;
 use fullbloom::SizeError;
-use fullbloom::dialect::rocksdb::{BuildError, Reservation};
+use fullbloom_dialects::rocksdb::{BuildError, Reservation};
 use partitions::PartitionedBuilder;
 pub(crate) use per_block::BASE_LG;
 use per_block::PerBlockBuilder;

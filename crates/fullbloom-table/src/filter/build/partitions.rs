@@ -188,7 +188,7 @@ fn keys_per_partition(partitioning: &Partitioning, approximate_keys: impl Fn(u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::dialect::rocksdb::{FilterType, Policy};
+    use fullbloom_dialects::rocksdb::{FilterType, Policy};
 
     #[test]
     fn a_partition_takes_what_fits_and_at_least_one_key() {

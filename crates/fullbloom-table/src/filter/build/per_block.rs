@@ -4,7 +4,7 @@ use super::{FilterOptions, Finished};
 use crate::filter::holds::Holds;
 use crate::filter::policy::Policy;
 use fullbloom::SizeError;
-use fullbloom::dialect::Name;
+use fullbloom_dialects::Name;
 
 /// Filters cover ranges of this many bytes, as a power of two.
 pub(crate) const BASE_LG: u8 = 11;

@@ -1,0 +1,412 @@
+//! Run-time filters from keys.
+
+mod except;
+mod options;
+
+pub use except::{GoodKeys, Members};
+pub use options::BuildOptions;
+
+use super::dispatch::AtRunTime;
+use super::erased::Erased;
+use super::memory::Memory;
+use super::native::Native;
+use super::read::constant;
+use super::{AnyFilter, AnyKeys};
+use crate::kind::Kind;
+use crate::stored::StoredFilter;
+use alloc::boxed::Box;
+#[cfg(feature = "std")]
+use alloc::string::String;
+use fullbloom::Hashing;
+use fullbloom_compact::CompactFilter;
+use fullbloom_core::bits::Owned;
+use fullbloom_core::error::{BuildError, SizeError};
+#[cfg(feature = "std")]
+use fullbloom_core::keys::Hashes;
+use fullbloom_core::sealed::Words as _;
+use fullbloom_core::sizing::{Geometry, Request, Target};
+use fullbloom_core::typed::{KeyField, KeyForm, KeyType};
+use fullbloom_dialects::filter::{Dialect, Filter, Size};
+use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use fullbloom_dialects::rocksdb::{self, FilterType, FullFilter, Policy};
+use fullbloom_dialects::spark::optimal_probes;
+use fullbloom_dialects::{Name, RocksDb, RocksDbLegacy, Spark2, with_dialect};
+use fullbloom_dynamic::DynamicFilter;
+
+/// The full filters of RocksDB, which are built from all their keys at once.
+fn full_kind(dialect: Name) -> Option<FilterType> {
+    with_dialect!(dialect, D => D::FULL, native => None)
+}
+
+/// Whether filters of this dialect are built from all their keys at once, by a [`Builder`], and accept none
+/// afterwards.
+fn is_built_at_once(dialect: Name) -> bool {
+    full_kind(dialect).is_some()
+}
+
+/// Whether a [`Builder`] ignores the number of expected keys, because the geometry is given or the filter is
+/// sized by the actual number of keys.
+fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
+    matches!(target, Target::Exact { .. }) || is_built_at_once(dialect)
+}
+
+/// The probes of a filter of which only the bits are given, in dialects whose systems have such a call:
+/// Spark computes them from the number of keys, and Parquet has no others.
+pub fn probes_for(dialect: Name, expected_keys: u64, bits: u64) -> Option<u32> {
+    match dialect {
+        Name::Parquet => Some(8),
+        Name::Spark | Name::Spark2 => Some(optimal_probes(expected_keys.max(1), bits)),
+        _ => None,
+    }
+}
+
+/// The policy that the target means for this number of keys.
+pub(super) fn policy(kind: FilterType, keys: u64, target: Target) -> Result<Policy, SizeError> {
+    match target {
+        Target::BitsPerKey(bits_per_key) => Policy::new(kind, bits_per_key),
+        Target::Fpr(fpr) => Policy::for_fpr(kind, keys, fpr),
+        Target::Exact { .. } => Err(SizeError::Unsupported {
+            dialect: "rocksdb-ribbon",
+            what: "a Ribbon filter cannot be sized by bits and probes; give bits per key or a rate",
+        }),
+    }
+}
+
+pub(super) fn boxed<D>(Filter { dialect, bits }: Filter<D, Owned>) -> Box<dyn Erased>
+where
+    Filter<D, Memory>: Erased,
+{
+    Box::new(Filter { dialect, bits: Memory::Owned(bits) })
+}
+
+/// An empty filter that accepts keys at any time.
+pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>, SizeError> {
+    with_dialect!(dialect, D => D::empty(request), native => super::native::empty(request))
+}
+
+/// Collects keys, then becomes a filter. It can build filters of any dialect and any native kind.
+///
+/// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB. If
+/// a key cannot be added (there is no memory to grow, or no room on the disk), the builder
+/// [fails](Builder::has_failed), and [`finish`](Builder::finish) returns the error.
+pub struct Builder {
+    inner: Inner,
+    hashing: Option<Hashing>,
+    key_type: Option<KeyType>,
+    key_form: KeyForm,
+    key_field: Option<KeyField>,
+    noted: Noted,
+    inserted: u64,
+    /// The number of keys that the filter is sized for, if more of them raise its rate.
+    sized_for: Option<u64>,
+    failed: Option<BuildError>,
+}
+
+enum Inner {
+    /// A filter that accepts keys.
+    Filter(Box<dyn Erased>),
+    /// A large native filter, built in parts on several threads.
+    #[cfg(feature = "std")]
+    Fast(Box<fullbloom::Builder>),
+    /// A native filter that grows.
+    Dynamic(Box<DynamicFilter>),
+    /// A native filter that is built from all its keys at once.
+    #[cfg(feature = "std")]
+    Compact { builder: Box<fullbloom_compact::CompactBuilder>, label: String, store_secret: bool },
+    /// Hashes are kept until all keys have been added.
+    Full { name: Name, kind: FilterType, target: Target, builder: Box<rocksdb::Builder> },
+}
+
+/// The types of the keys so far.
+#[derive(Clone, Copy)]
+enum Noted {
+    Nothing,
+    /// All keys have the bytes of this type.
+    One(KeyType),
+    Several,
+}
+
+impl core::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Builder").finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Begins a filter for this request, with the default options.
+    pub fn new(dialect: Name, request: &Request) -> Result<Builder, SizeError> {
+        Builder::start(
+            &BuildOptions::new(dialect).expected_keys(request.expected_keys).target(request.target),
+        )
+    }
+
+    /// Begins a filter with these options, which go together.
+    fn start(options: &BuildOptions) -> Result<Builder, SizeError> {
+        let is_native = options.dialect == Name::Native;
+        let inner = match (full_kind(options.dialect), options.target) {
+            _ if is_native => start_native(options)?,
+            (Some(FilterType::Legacy), Target::Exact { .. }) => {
+                Inner::Filter(Filter::<RocksDbLegacy>::new(&options.request()).map(boxed)?)
+            }
+            (Some(FilterType::FastLocal), Target::Exact { .. }) => {
+                Inner::Filter(Filter::<RocksDb>::new(&options.request()).map(boxed)?)
+            }
+            (Some(kind), target) => {
+                // For a rate, the policy for zero keys: it refuses an invalid rate, and is replaced at the
+                // end.
+                let builder = Box::new(rocksdb::Builder::new(policy(kind, 0, target)?));
+                Inner::Full { name: options.dialect, kind, target, builder }
+            }
+            (None, _) => Inner::Filter(match options.spark_seed {
+                Some(seed) => spark_2(&options.request(), seed)?,
+                None => empty(options.dialect, &options.request())?,
+            }),
+        };
+        // A native filter knows the number of its keys, and says itself when they are too many.
+        let raises_rate =
+            !is_native && !options.ignores_expected_keys() && options.target != Target::Fpr(1.0);
+        let builder = Builder {
+            inner,
+            hashing: is_native.then(|| options.hashing.clone()),
+            key_type: None,
+            key_form: options.key_form,
+            key_field: options.key_field,
+            noted: Noted::Nothing,
+            inserted: 0,
+            sized_for: options.expected_keys.filter(|_| raises_rate),
+            failed: None,
+        };
+        Ok(match options.key_type {
+            Some(key_type) => builder.with_key_type(key_type),
+            None => builder,
+        })
+    }
+
+    /// Sets the type of the keys, which are given as their bytes ([`Value::key`](fullbloom_dialects::Name::key)).
+    /// A native filter records it.
+    #[must_use]
+    pub fn with_key_type(mut self, key_type: KeyType) -> Builder {
+        if let Inner::Filter(filter) = &mut self.inner {
+            filter.set_numbers(key_type.is_number());
+        }
+        self.key_type = Some(key_type);
+        self
+    }
+
+    /// Tells the filter the type of the keys inserted next. If keys of types with different bytes are
+    /// inserted, a native filter records no type.
+    pub fn note_key_type(&mut self, key_type: KeyType) {
+        self.noted = match self.noted {
+            Noted::Nothing => Noted::One(key_type),
+            Noted::One(first) if !first.has_bytes_of(key_type) => Noted::Several,
+            same => same,
+        };
+    }
+
+    /// The seed or the secret of a native filter, for [`insert_hashes`](Builder::insert_hashes); `None` for
+    /// other dialects.
+    pub fn hashing(&self) -> Option<&Hashing> {
+        self.hashing.as_ref()
+    }
+
+    /// Adds a key.
+    pub fn insert(&mut self, key: &[u8]) {
+        self.insert_batch(&[key]);
+    }
+
+    /// Adds keys in this order.
+    pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) {
+        let keys = keys.into();
+        if self.failed.is_some() {
+            return;
+        }
+        self.inserted += keys.count() as u64;
+        let added = match &mut self.inner {
+            Inner::Filter(filter) => {
+                filter.build_batch(&keys);
+                Ok(())
+            }
+            #[cfg(feature = "std")]
+            Inner::Fast(builder) => {
+                builder.insert_batch(&keys);
+                Ok(())
+            }
+            Inner::Dynamic(filter) => filter.insert_batch(&keys).map(drop).map_err(BuildError::Size),
+            #[cfg(feature = "std")]
+            Inner::Compact { builder, .. } => builder.insert_batch(&keys),
+            Inner::Full { builder, .. } => {
+                builder.insert_batch(&keys);
+                Ok(())
+            }
+        };
+        self.failed = added.err();
+    }
+
+    /// Adds keys of a native filter by hashes that its [`hashing`](Builder::hashing) made of them.
+    ///
+    /// # Panics
+    /// If the filter is not native.
+    #[cfg(feature = "std")]
+    pub fn insert_hashes(&mut self, hashes: &[u64]) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.inserted += hashes.len() as u64;
+        let hashes = &Hashes(hashes);
+        let added = match &mut self.inner {
+            Inner::Fast(builder) => {
+                builder.insert_batch(hashes);
+                Ok(())
+            }
+            Inner::Dynamic(filter) => filter.insert_batch(hashes).map(drop).map_err(BuildError::Size),
+            Inner::Compact { builder, .. } => builder.insert_batch(hashes),
+            Inner::Filter(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
+        };
+        self.failed = added.err();
+    }
+
+    /// The dialect of the filter, and [`Dialect::hash_variant`](fullbloom_dialects::filter::Dialect::hash_variant).
+    pub(super) fn hash_variant(&self) -> (Name, (u32, u64)) {
+        match (&self.inner, &self.hashing) {
+            (Inner::Filter(filter), _) => (filter.name(), filter.hash_variant()),
+            (Inner::Full { name, .. }, _) => (*name, (0, 0)),
+            (_, hashing) => (Name::Native, hashing.clone().unwrap_or_default().variant(64)),
+        }
+    }
+
+    /// The hash of a key as words.
+    pub(super) fn hash_words(&self, key: &[u8]) -> [u64; 2] {
+        match (&self.inner, &self.hashing) {
+            (Inner::Filter(filter), _) => filter.hash(key),
+            (Inner::Full { kind: FilterType::Legacy, .. }, _) => bloom32_rocksdb(key).to_words(),
+            (Inner::Full { .. }, _) => xxph3_rocksdb(key).to_words(),
+            (_, hashing) => {
+                let mut hash = [0];
+                hashing.clone().unwrap_or_default().hash_batch(&[key], &mut hash);
+                [hash[0], 0]
+            }
+        }
+    }
+
+    /// Insertions so far, repeated keys included.
+    pub fn inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    /// Whether a key could not be added: [`finish`](Builder::finish) returns an error, and more keys are
+    /// ignored.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// The number of keys that a filter is sized for, if more have been added, so that its rate is higher
+    /// than requested. `None` for native filters, whose [facts](AnyFilter::native_facts) say so.
+    pub fn exceeded(&self) -> Option<u64> {
+        self.sized_for.filter(|sized_for| self.inserted > *sized_for)
+    }
+
+    /// The filter of the keys added.
+    pub fn finish(self) -> Result<AnyFilter, BuildError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let inner: Box<dyn Erased> = match self.inner {
+            Inner::Filter(filter) => filter,
+            #[cfg(feature = "std")]
+            Inner::Fast(builder) => Box::new(Native::Owned(StoredFilter::Fast(builder.finish()))),
+            Inner::Dynamic(filter) => Box::new(Native::Owned(StoredFilter::Dynamic(*filter))),
+            #[cfg(feature = "std")]
+            Inner::Compact { builder, label, store_secret } => {
+                let mut filter = builder.finish()?;
+                filter.set_label(&label);
+                filter.store_secret(store_secret);
+                Box::new(Native::Owned(StoredFilter::Compact(filter)))
+            }
+            Inner::Full { name, kind, target, mut builder } => {
+                builder.set_policy(policy(kind, builder.entries(), target)?);
+                match builder.finish() {
+                    Ok(FullFilter::Nothing) => constant(name, false),
+                    Ok(FullFilter::Everything) => constant(name, true),
+                    Ok(FullFilter::Legacy(filter)) => boxed(filter),
+                    Ok(FullFilter::FastLocal(filter)) => boxed(filter),
+                    Ok(FullFilter::Ribbon(filter)) => boxed(filter),
+                    Err(rocksdb::BuildError::Size(e)) => return Err(e.into()),
+                    Err(e) => unreachable!("{e}: corruption detection is off"),
+                }
+            }
+        };
+        let mut filter = AnyFilter::from_inner(inner);
+        if let (Noted::One(key_type), Some(native)) = (self.noted, filter.inner.native_mut()) {
+            native.set_key_type(Some(key_type)).unwrap_or(()); // it owns its memory
+        }
+        if let Some(native) = filter.inner.native_mut() {
+            native.set_key_origin(self.key_form, self.key_field);
+        }
+        Ok(match self.key_type {
+            Some(key_type) => filter.with_key_type(key_type),
+            None => filter,
+        })
+    }
+}
+
+fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
+    Ok(match options.kind {
+        Kind::Dynamic => Inner::Dynamic(Box::new(options.dynamic()?)),
+        #[cfg(feature = "std")]
+        Kind::Fast => Inner::Fast(Box::new(fullbloom::Builder::new(options.fast()?, options.threads))),
+        #[cfg(feature = "std")]
+        Kind::Compact => {
+            let Target::Fpr(fpr) = options.target else {
+                let what = "a compact filter is sized by a rate";
+                return Err(SizeError::Unsupported { dialect: "native", what });
+            };
+            let builder = fullbloom_compact::CompactBuilder::new(fpr)?
+                .hashing(options.hashing.clone())
+                .threads(options.threads);
+            let builder = match options.memory {
+                Some(memory) => builder.memory(memory),
+                None => builder,
+            };
+            let builder = match &options.spool_in {
+                Some(directory) => builder.spool_in(directory),
+                None => builder,
+            };
+            Inner::Compact {
+                builder: Box::new(builder.expected_keys(options.expected_keys.unwrap_or(0))),
+                label: options.label.clone(),
+                store_secret: options.store_secret,
+            }
+        }
+        #[cfg(not(feature = "std"))]
+        Kind::Fast => Inner::Filter(Box::new(Native::Owned(StoredFilter::Fast(options.fast()?)))),
+        #[cfg(not(feature = "std"))]
+        Kind::Compact => {
+            let what = "compact filters are built with the feature std";
+            return Err(SizeError::Unsupported { dialect: "native", what });
+        }
+    })
+}
+
+/// An empty `spark-2` filter whose hashes start from this seed.
+fn spark_2(request: &Request, seed: i32) -> Result<Box<dyn Erased>, SizeError> {
+    let Geometry { bit_len, probes, .. } = Spark2::size(request)?.geometry();
+    Filter::<Spark2>::with_seed(bit_len, probes, seed).map(boxed)
+}
+
+impl From<StoredFilter> for AnyFilter {
+    fn from(stored: StoredFilter) -> AnyFilter {
+        AnyFilter::from_inner(Box::new(Native::Owned(stored)))
+    }
+}
+
+impl From<CompactFilter> for AnyFilter {
+    fn from(filter: CompactFilter) -> AnyFilter {
+        StoredFilter::Compact(filter).into()
+    }
+}
+
+impl From<fullbloom::Filter> for AnyFilter {
+    fn from(filter: fullbloom::Filter) -> AnyFilter {
+        StoredFilter::Fast(filter).into()
+    }
+}

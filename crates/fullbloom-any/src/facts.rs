@@ -1,0 +1,134 @@
+//! The facts that a native filter of any kind reports about itself.
+
+use crate::stored::StoredFilter;
+use alloc::string::String;
+use alloc::vec::Vec;
+use fullbloom::{ExceptionFacts, Hashing};
+use fullbloom_compact::CompactFacts;
+use fullbloom_core::sizing::Layout;
+use fullbloom_core::typed::{KeyField, KeyForm, KeyType};
+use fullbloom_dynamic::{Generation, Mode};
+
+/// The facts of a native filter beyond its bits.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Facts {
+    /// How a key's bits are laid out, of a fast filter.
+    pub layout: Option<Layout>,
+    /// How keys are hashed.
+    pub hash: HashFacts,
+    /// The number of keys it was sized for; 0 when that is unknown.
+    pub expected_keys: u64,
+    /// Insertions of new keys; for a filter that supports deletion, insertions minus deletions.
+    pub keys: u64,
+    /// Whether `keys` is an estimate.
+    pub keys_are_estimated: bool,
+    /// Whether it holds more keys than it was sized for; for a dynamic filter, than it keeps its rate for.
+    pub is_overfull: bool,
+    /// The rate with the expected keys; for a dynamic filter, with the promised number of keys.
+    pub planned_fpr: f64,
+    /// The composition of its exceptions.
+    pub exceptions: Option<ExceptionFacts>,
+    /// The type of its keys, if it is recorded.
+    pub key_type: Option<KeyType>,
+    /// The form that its keys were brought into, and that keys must have that are looked up.
+    pub key_form: KeyForm,
+    /// The field of a line that its keys were taken from, if it is recorded.
+    pub key_field: Option<KeyField>,
+    /// The label set by the owner.
+    pub label: String,
+    /// Facts specific to its kind.
+    pub kind: KindFacts,
+}
+
+/// How keys are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashFacts {
+    /// With this public seed.
+    Seed(u64),
+    /// With a secret.
+    Keyed {
+        /// Whether the secret is in the file.
+        stored: bool,
+        /// Whether the secret is unknown.
+        locked: bool,
+    },
+}
+
+/// Facts specific to one kind of filter.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum KindFacts {
+    /// One filter of fixed size.
+    Fast,
+    /// Linear systems in lines, of a set that does not change.
+    Compact(CompactFacts),
+    /// Fingerprints.
+    Dynamic {
+        /// What it remembers of keys besides their fingerprints.
+        mode: Mode,
+        /// Bits of a fingerprint.
+        fingerprint_bits: u32,
+        /// The number of keys up to which it keeps its rate.
+        up_to: u64,
+        /// The latest time set, in milliseconds since the Unix epoch, or the number of keys inserted.
+        time: u64,
+        /// The generations that have not expired, newest first.
+        generations: Vec<Generation>,
+    },
+}
+
+impl<S: AsRef<[u8]>> StoredFilter<S> {
+    /// The facts of this filter.
+    pub fn facts(&self) -> Facts {
+        let head = self.head();
+        let (keys, planned_fpr) = match self {
+            StoredFilter::Fast(filter) => (head.keys, filter.planned_fpr()),
+            StoredFilter::Compact(filter) => (head.keys, filter.planned_fpr()),
+            StoredFilter::Dynamic(filter) => (filter.keys(), filter.planned_fpr()),
+        };
+        Facts {
+            layout: match self {
+                StoredFilter::Fast(filter) => Some(filter.layout()),
+                StoredFilter::Compact(_) | StoredFilter::Dynamic(_) => None,
+            },
+            hash: match &head.hashing {
+                _ if self.is_locked() => HashFacts::Keyed { stored: false, locked: true },
+                Hashing::Secret(_) => HashFacts::Keyed { stored: head.store_secret, locked: false },
+                Hashing::Seed(seed) => HashFacts::Seed(*seed),
+            },
+            expected_keys: head.expected_keys,
+            keys,
+            keys_are_estimated: head.estimated,
+            is_overfull: match self {
+                StoredFilter::Fast(_) | StoredFilter::Compact(_) => head.is_overfull(),
+                StoredFilter::Dynamic(filter) => filter.is_overfull(),
+            },
+            planned_fpr,
+            exceptions: match self {
+                StoredFilter::Fast(filter) => filter.exceptions(),
+                StoredFilter::Compact(filter) => filter.exceptions(),
+                StoredFilter::Dynamic(_) => None,
+            },
+            key_type: head.key_type,
+            key_form: head.key_form,
+            key_field: head.key_field,
+            label: head.label.clone(),
+            kind: self.kind_facts(),
+        }
+    }
+
+    fn kind_facts(&self) -> KindFacts {
+        match self {
+            StoredFilter::Fast(_) => KindFacts::Fast,
+            StoredFilter::Compact(filter) => KindFacts::Compact(filter.facts()),
+            StoredFilter::Dynamic(filter) => KindFacts::Dynamic {
+                mode: filter.mode(),
+                fingerprint_bits: filter.fingerprint_bits(),
+                up_to: filter.up_to(),
+                time: filter.time_millis(),
+                generations: filter.generations().collect(),
+            },
+        }
+    }
+}

@@ -1,0 +1,554 @@
+//! The run-time filter: any dialect, any native kind, as one value. For commands, bindings and tools.
+//!
+//! ```
+//! use fullbloom_any::{AnyFilter, Builder};
+//! use fullbloom_dialects::Name;
+//! use fullbloom::sizing::{Request, Target};
+//!
+//! let request = Request { expected_keys: 3, target: Target::BitsPerKey(10.0) };
+//! let mut builder = Builder::new(Name::LevelDb, &request)?;
+//! for key in ["apple", "pear", "plum"] {
+//!     builder.insert(key.as_bytes());
+//! }
+//! let filter = builder.finish()?;
+//! assert!(filter.may_contain(b"pear"));
+//!
+//! let read = AnyFilter::decode(&filter.encode(), &Name::LevelDb.into())?;
+//! assert!(read.may_contain(b"plum"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `lib.rs` | [`AnyFilter`]: the verbs of [`Filter`](fullbloom_dialects::Filter) |
+//! | `erased.rs` | the filter of one dialect behind it |
+//! | `native.rs` | the native kinds behind it |
+//! | `read.rs` | filters from bytes and files: [`ReadOptions`] |
+//! | `build.rs` | [`Builder`]: filters from keys, with [`BuildOptions`]; exceptions |
+//! | `hash.rs` | [`KeyHash`]: a key hashed once for many filters |
+//! | `keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
+//! | `plan.rs` | [`plan`], [`plan_within`]: the filter that a request leads to |
+//! | `convert.rs` | [`convert`]: conversion between dialects, without keys |
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod build;
+mod convert;
+mod dispatch;
+mod erased;
+mod facts;
+mod hash;
+mod keys;
+mod kind;
+mod memory;
+mod native;
+mod plan;
+mod read;
+pub mod slices;
+#[cfg(feature = "std")]
+pub mod sniff;
+mod stored;
+
+pub use build::{BuildOptions, Builder, GoodKeys, Members, probes_for};
+pub use convert::{ConvertError, convert};
+pub use facts::{Facts, HashFacts, KindFacts};
+pub use hash::{HashError, KeyHash};
+pub use keys::AnyKeys;
+pub use kind::Kind;
+pub use plan::{Plan, plan, plan_within, target_within};
+pub use read::ReadOptions;
+#[cfg(feature = "std")]
+pub use stored::to_compact;
+pub use stored::{StoredFilter, verify};
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use erased::Erased;
+use fullbloom::{Hashing, Secret};
+use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::kernel::pipeline::Answers;
+use fullbloom_core::sizing::{Geometry, Request};
+use fullbloom_core::typed::{KeyField, KeyForm, KeyType, TypeError, Value};
+use fullbloom_dialects::Name;
+use fullbloom_dialects::filter::{Doubt, Weakness};
+
+/// A filter of any dialect or native kind, with its memory, its secret and the type of its keys.
+///
+/// A command, a C library or a Python package holds this type. Programs that know their dialect use
+/// [`Filter`](fullbloom_dialects::Filter), which is the same without the dispatch.
+pub struct AnyFilter {
+    inner: Box<dyn Erased>,
+    key_type: KeyType,
+}
+
+impl fmt::Debug for AnyFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyFilter")
+            .field("dialect", &self.dialect())
+            .field("geometry", &self.geometry())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why the keys of a filter cannot be changed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// It does not own its bytes: they are a mapped file or the caller's memory.
+    ReadOnly,
+    /// A keyed filter whose secret is not known.
+    Locked,
+    /// It has exceptions, which are valid only for its current keys.
+    Exceptions,
+    /// Filters of this dialect, or of this native kind, are built from all their keys at once.
+    BuiltAtOnce(&'static str),
+    /// Filters of this kind do not support it.
+    Unsupported(&'static str),
+    /// The hash is not one of this filter.
+    Hash(HashError),
+    /// There is not enough memory to grow.
+    Size(SizeError),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChangeError::ReadOnly => f.write_str("the filter is read-only: it does not own its bytes"),
+            ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
+            ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
+            ChangeError::BuiltAtOnce(what) => write!(f, "a {what} filter takes no more keys: {AT_ONCE}"),
+            ChangeError::Unsupported(what) => f.write_str(what),
+            ChangeError::Hash(e) => e.fmt(f),
+            ChangeError::Size(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ChangeError {}
+
+/// Why a filter that has been built cannot be changed.
+const AT_ONCE: &str = "it is built from all its keys at once";
+
+impl From<HashError> for ChangeError {
+    /// A locked filter is the same error for a hash as for a key.
+    fn from(e: HashError) -> Self {
+        match e {
+            HashError::Locked => ChangeError::Locked,
+            other => ChangeError::Hash(other),
+        }
+    }
+}
+
+impl From<SizeError> for ChangeError {
+    fn from(e: SizeError) -> Self {
+        ChangeError::Size(e)
+    }
+}
+
+/// What the bits of a filter show; see [`AnyFilter::occupancy`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Occupancy {
+    /// Number of set bits.
+    pub set_bits: u64,
+    /// Share of bits set; 0 for an array without bits.
+    pub fill: f64,
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
+    pub estimated_keys: Option<f64>,
+    /// The expected rate.
+    pub expected_fpr: f64,
+}
+
+fn fill(set_bits: u64, bit_len: u64) -> f64 {
+    if bit_len == 0 { 0.0 } else { set_bits as f64 / bit_len as f64 }
+}
+
+impl AnyFilter {
+    fn from_inner(inner: Box<dyn Erased>) -> AnyFilter {
+        let recorded = inner.native().and_then(native::Native::key_type);
+        AnyFilter { inner, key_type: recorded.unwrap_or(KeyType::Bytes) }
+    }
+
+    /// An empty filter for this request that accepts keys at any time.
+    ///
+    /// # Errors
+    /// When the size is refused; and [`SizeError::Unsupported`] for RocksDB's full filters, which a
+    /// [`Builder`] builds from all their keys at once.
+    ///
+    /// ```
+    /// use fullbloom_any::AnyFilter; use fullbloom_dialects::Name; use fullbloom::sizing::{Request, Target};
+    ///
+    /// let request = Request { expected_keys: 1000, target: Target::Fpr(0.01) };
+    /// let mut one = AnyFilter::new(Name::Cassandra, &request)?;
+    /// let mut two = AnyFilter::new(Name::Cassandra, &request)?;
+    /// assert!(one.insert(b"apple")? && two.insert(b"pear")?);
+    /// one.merge(&two)?;
+    /// assert!(one.may_contain(b"pear"));
+    /// assert!(AnyFilter::new(Name::RocksDb, &request).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(dialect: Name, request: &Request) -> Result<AnyFilter, SizeError> {
+        build::empty(dialect, request).map(AnyFilter::from_inner)
+    }
+
+    /// The same filter for keys of this type. Batches and single keys are given as their bytes
+    /// ([`Value::key`](fullbloom_dialects::Name::key)), and hashed as numbers where the system does so. A native
+    /// filter that owns its bytes records the type.
+    #[must_use]
+    pub fn with_key_type(mut self, key_type: KeyType) -> AnyFilter {
+        let _ = self.set_key_type(key_type);
+        self.assume_key_type(key_type);
+        self
+    }
+
+    /// Records the type of its keys in a native filter.
+    pub fn set_key_type(&mut self, key_type: KeyType) -> Result<(), ChangeError> {
+        match self.inner.native_mut() {
+            Some(native) => native.set_key_type(Some(key_type)),
+            None => Err(ChangeError::Unsupported("only native filters record the type of their keys")),
+        }
+    }
+
+    /// Sets the type without recording it: the keys that the filter has already may be of another type.
+    fn assume_key_type(&mut self, key_type: KeyType) {
+        self.inner.set_numbers(key_type.is_number());
+        self.key_type = key_type;
+    }
+
+    /// The type of its keys: the one [set](AnyFilter::with_key_type), or the
+    /// [recorded](AnyFilter::recorded_key_type) one, or bytes.
+    pub fn key_type(&self) -> KeyType {
+        self.key_type
+    }
+
+    /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew
+    /// it.
+    pub fn recorded_key_type(&self) -> Option<KeyType> {
+        self.inner.native().and_then(native::Native::key_type)
+    }
+
+    /// The form of its keys that the encoded filter records; only native filters do. The filter does not
+    /// bring keys into it: the caller must, and confirms it by [`ReadOptions::key_form_applied`].
+    pub fn key_form(&self) -> KeyForm {
+        self.inner.native().map_or(KeyForm::default(), native::Native::key_form)
+    }
+
+    /// The field of a line that its keys were taken from, if the encoded filter records it; only native
+    /// filters do. Keys are looked up as they are given: it matters to programs that are given lines.
+    pub fn key_field(&self) -> Option<KeyField> {
+        self.inner.native().and_then(native::Native::key_field)
+    }
+
+    /// Checks that keys of this type have the bytes of the recorded type. If they do not, the filter surely
+    /// contains none of them.
+    pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
+        self.inner.native().map_or(Ok(()), |native| native.require_key_type(given))
+    }
+
+    /// Tells the filter the type of the keys inserted next. If keys of types with different bytes are
+    /// inserted, a native filter records no type.
+    pub fn note_key_type(&mut self, key_type: KeyType) {
+        if let Some(native) = self.inner.native_mut() {
+            native.note_key_type(key_type);
+        }
+    }
+
+    /// The dialect.
+    pub fn dialect(&self) -> Name {
+        self.inner.name()
+    }
+
+    /// The facts of a native filter of any kind; `None` for other dialects.
+    pub fn native_facts(&self) -> Option<Facts> {
+        self.inner.native().map(native::Native::facts)
+    }
+
+    /// The kind of a native filter: `fast`, `compact` or `dynamic`; `None` for other dialects.
+    pub fn kind(&self) -> Option<Kind> {
+        self.inner.native().map(native::Native::kind)
+    }
+
+    /// The native filter itself, if it owns its memory; otherwise this filter is returned.
+    pub fn into_native(self) -> Result<StoredFilter, AnyFilter> {
+        let AnyFilter { inner, key_type } = self;
+        if inner.native().is_none() {
+            return Err(AnyFilter { inner, key_type });
+        }
+        match inner.into_any().downcast::<native::Native>().map(native::Native::owned) {
+            Ok(Ok(stored)) => Ok(stored),
+            Ok(Err(kept)) => Err(AnyFilter { inner: kept, key_type }),
+            Err(_) => unreachable!("a native filter is of this type"),
+        }
+    }
+
+    /// The seed or the secret of a native filter; `None` for other dialects, and while the secret is unknown.
+    pub fn hashing(&self) -> Option<&Hashing> {
+        self.inner.native().filter(|native| !native.is_locked()).map(native::Native::hashing)
+    }
+
+    /// The secret of a keyed filter, if it is known and not part of the encoded bytes.
+    pub fn secret(&self) -> Option<&Secret> {
+        let native = self.inner.native().filter(|native| !native.is_locked() && !native.stores_secret())?;
+        match native.hashing() {
+            Hashing::Secret(secret) => Some(secret),
+            Hashing::Seed(_) => None,
+        }
+    }
+
+    /// Sets the clock of a filter with expiry by age; other filters are unchanged.
+    #[cfg(feature = "std")]
+    pub fn advance(&mut self, now: std::time::SystemTime) {
+        if let Some(native) = self.inner.native_mut() {
+            native.advance(now);
+        }
+    }
+
+    /// Sets the label of a native filter, a text chosen by its owner.
+    pub fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
+        match self.inner.native_mut() {
+            Some(native) => native.set_label(label),
+            None => Err(ChangeError::Unsupported("only native filters have a label")),
+        }
+    }
+
+    /// The shape of the filter.
+    pub fn geometry(&self) -> Geometry {
+        self.inner.geometry()
+    }
+
+    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.inner.may_contain(key)
+    }
+
+    /// As [`may_contain`](AnyFilter::may_contain), for a typed key, as the dialect's system hashes it.
+    pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        self.require_key_type(value.key_type())?;
+        self.inner.may_contain_value(value)
+    }
+
+    /// Looks up many keys.
+    ///
+    /// # Panics
+    /// If the number of places in `answers` is not the number of keys.
+    pub fn may_contain_batch<'k, 'a>(&self, keys: impl Into<AnyKeys<'k>>, answers: impl Into<Answers<'a>>) {
+        let (keys, answers) = (keys.into(), answers.into());
+        answers.check_len(keys.count());
+        self.inner.may_contain_batch(&keys, answers);
+    }
+
+    /// Whether it owns its memory. If not, it reads a mapped file or the caller's bytes and cannot be
+    /// changed.
+    pub fn is_owned(&self) -> bool {
+        self.inner.is_owned()
+    }
+
+    /// Checks that keys can be inserted; the error says why not.
+    pub fn require_takes_keys(&self) -> Result<(), ChangeError> {
+        self.inner.require_takes_keys()
+    }
+
+    /// Adds a key. Returns true if it was certainly not present before.
+    pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        self.inner.insert(key)
+    }
+
+    /// Adds many keys.
+    pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) -> Result<(), ChangeError> {
+        self.inner.require_takes_keys()?;
+        self.inner.insert_batch(&keys.into(), None)
+    }
+
+    /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
+    /// new.
+    ///
+    /// # Panics
+    /// If the number of places in `new` is not the number of keys.
+    pub fn insert_batch_new<'k, 'a>(
+        &mut self,
+        keys: impl Into<AnyKeys<'k>>,
+        new: impl Into<Answers<'a>>,
+    ) -> Result<(), ChangeError> {
+        let (keys, new) = (keys.into(), new.into());
+        new.check_len(keys.count());
+        self.inner.require_takes_keys()?;
+        self.inner.insert_batch(&keys, Some(new))
+    }
+
+    /// As [`insert_batch`](AnyFilter::insert_batch), on `threads` threads where that helps; 0 means one per
+    /// core.
+    #[cfg(feature = "std")]
+    pub fn insert_parallel<'k>(
+        &mut self,
+        keys: impl Into<AnyKeys<'k>>,
+        threads: usize,
+    ) -> Result<(), ChangeError> {
+        self.inner.require_takes_keys()?;
+        self.inner.insert_parallel(&keys.into(), threads)
+    }
+
+    /// Removes many keys, in order, and reports for each whether it was present. Only filters that support
+    /// deletion do so. Removing a key that was never inserted makes the inserted key with the same
+    /// fingerprint look absent, and no others.
+    ///
+    /// # Panics
+    /// If the number of places in `removed` is not the number of keys.
+    pub fn remove_batch<'k, 'a>(
+        &mut self,
+        keys: impl Into<AnyKeys<'k>>,
+        removed: impl Into<Answers<'a>>,
+    ) -> Result<u64, ChangeError> {
+        let (keys, removed) = (keys.into(), removed.into());
+        removed.check_len(keys.count());
+        self.inner.remove_batch(&keys, removed)
+    }
+
+    /// Removes all keys.
+    pub fn clear(&mut self) -> Result<(), ChangeError> {
+        self.inner.require_takes_keys()?;
+        self.inner.clear()
+    }
+
+    /// Adds all keys of another filter of the same dialect, kind and shape.
+    pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
+        self.inner.merge(&*other.inner)
+    }
+
+    /// Keeps only the keys that another filter of the same dialect and shape may contain too.
+    pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
+        self.inner.intersect(&*other.inner)
+    }
+
+    /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key.
+    pub fn is_locked(&self) -> bool {
+        self.inner.native().is_some_and(native::Native::is_locked)
+    }
+
+    /// Checks that the filter is not [locked](AnyFilter::is_locked), for programs that give no answer then.
+    ///
+    /// # Errors
+    /// [`ChangeError::Locked`].
+    pub fn require_unlocked(&self) -> Result<(), ChangeError> {
+        if self.is_locked() { Err(ChangeError::Locked) } else { Ok(()) }
+    }
+
+    /// Gives a keyed filter its secret. Fails when it is the secret of another filter. A filter that is not
+    /// locked is unchanged.
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        match self.inner.native_mut() {
+            Some(native) => native.unlock(secret),
+            None => Err(DecodeError::Unknown { what: "only native filters have a secret" }),
+        }
+    }
+
+    /// Length of the encoded filter in bytes. For `java-lsm`, which drops trailing zeros, the maximum length.
+    pub fn encoded_len(&self) -> u64 {
+        self.inner.encoded_len()
+    }
+
+    /// The bytes of the array; empty for filters of several arrays.
+    pub fn bits(&self) -> &[u8] {
+        self.inner.bits()
+    }
+
+    /// The bits that a lookup of this key tests, in the order of the probes, as positions in
+    /// [`bits`](AnyFilter::bits): position `p` is bit `p % 8` of byte `p / 8`. `None` where a lookup is not a
+    /// test of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not
+    /// known.
+    pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
+        self.inner.probes_of(key)
+    }
+
+    /// Number of set bits. Reads the whole array, as do the next three methods.
+    pub fn count_ones(&self) -> u64 {
+        self.inner.count_ones()
+    }
+
+    /// Share of bits set; 0 for an array without bits.
+    pub fn fill(&self) -> f64 {
+        fill(self.count_ones(), self.geometry().bit_len)
+    }
+
+    /// What the bits show: how many are set, the keys and the rate that follow. The set bits are counted once
+    /// for their number and the fill.
+    pub fn occupancy(&self) -> Occupancy {
+        let (set_bits, bit_len) = (self.count_ones(), self.geometry().bit_len);
+        Occupancy {
+            set_bits,
+            fill: fill(set_bits, bit_len),
+            estimated_keys: self.estimated_keys(),
+            expected_fpr: self.expected_fpr(),
+        }
+    }
+
+    /// The expected rate of the filter in its current state.
+    pub fn expected_fpr(&self) -> f64 {
+        self.inner.expected_fpr()
+    }
+
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
+    pub fn estimated_keys(&self) -> Option<f64> {
+        self.inner.estimated_keys()
+    }
+
+    /// Checks every byte of a native filter against its checksums, for filters that [`open`](AnyFilter::open)
+    /// read in place without checking. Filters that own their bits were checked when they were read.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        self.inner.native().map_or(Ok(()), native::Native::verify)
+    }
+
+    /// As [`verify`](AnyFilter::verify), but compares only the parts of the file that the answers for these
+    /// keys depend on, each once: a damaged part is an error before it becomes an answer.
+    pub fn verify_keys<'k>(&self, keys: impl Into<AnyKeys<'k>>) -> Result<(), DecodeError> {
+        self.inner.native().map_or(Ok(()), |native| native.verify_keys(&keys.into()))
+    }
+
+    /// An inconsistency in the decoded fields that the system would not have written, although the filter can
+    /// answer.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.inner.doubt()
+    }
+
+    /// A known case in which the format misses the rate it promises.
+    pub fn weakness(&self) -> Option<Weakness> {
+        self.inner.weakness()
+    }
+
+    /// The encoded filter, in the bytes its system writes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.encoded_len()).unwrap_or(0));
+        let written = self.inner.encode(&mut bytes);
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
+        bytes
+    }
+
+    /// Writes the encoded filter without copying it first.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        fullbloom_core::wire::write_with(out, |out| self.inner.encode(out))
+    }
+
+    /// Whether the encoded filter contains the secret of its hash, so that only its owner should be able to
+    /// read it.
+    pub fn stores_secret(&self) -> bool {
+        self.inner.native().is_some_and(|native| native.stores_secret())
+    }
+
+    /// Saves the encoded filter. The file is replaced atomically; a new file with a secret is readable by its
+    /// owner only.
+    #[cfg(feature = "std")]
+    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), fullbloom_core::error::FileError> {
+        fullbloom_files::save(path.as_ref(), self.stores_secret(), |out| self.write_to(out))
+    }
+
+    /// A copy that owns its bits, and accepts keys if filters of this kind do.
+    pub fn try_clone(&self) -> Result<AnyFilter, SizeError> {
+        Ok(AnyFilter { inner: self.inner.try_clone()?, key_type: self.key_type })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,305 @@
+//! Run-time filters from bytes and files. The dialect is detected once and the bytes are decoded once. Chunks
+//! of a mapped native file are compared with their checksums when the file is read or when they are verified,
+//! each once; only a dynamic filter is verified as a whole.
+
+use super::AnyFilter;
+use super::dispatch::AtRunTime;
+use super::erased::{Constant, Erased};
+use super::memory::{Keeper, Memory};
+use super::native::{Kept, Native};
+use crate::stored::StoredFilter;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::Range;
+use fullbloom::{Hashing, Secret};
+use fullbloom_core::bits::Owned;
+use fullbloom_core::error::DecodeError;
+use fullbloom_core::typed::{KeyType, TypeError};
+use fullbloom_dialects::filter::{Check, Filter, Format, Part};
+use fullbloom_dialects::{Name, RocksDb, rocksdb, with_dialect};
+#[cfg(feature = "std")]
+use {
+    crate::sniff,
+    fullbloom_core::error::FileError,
+    fullbloom_dialects::parquet,
+    fullbloom_dynamic::{Journal, read_with_journal},
+    fullbloom_files::file,
+    std::path::Path,
+};
+
+/// What the caller knows about the bytes.
+///
+/// ```
+/// use fullbloom_any::ReadOptions; use fullbloom_dialects::Name;
+///
+/// let detected = ReadOptions::new();                          // the dialect is detected
+/// let leveldb = ReadOptions::from(Name::LevelDb);             // or given
+/// let raw = ReadOptions::from(Name::JavaLsm).geometry(9586, 4); // raw bits have no header
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The dialect; else it is detected.
+    pub dialect: Option<Name>,
+    /// Bits and probes.
+    pub geometry: Option<(u64, u32)>,
+    /// The secret of a keyed filter.
+    pub secret: Option<Secret>,
+    /// The type of the keys that will be looked up.
+    pub key_type: Option<KeyType>,
+    /// Whether the caller brings keys into the [form](AnyFilter::key_form) that the filter records. Otherwise
+    /// a filter that records one is refused: it would answer "no" for its own keys.
+    pub key_form_applied: bool,
+}
+
+impl From<Name> for ReadOptions {
+    fn from(dialect: Name) -> Self {
+        ReadOptions { dialect: Some(dialect), ..ReadOptions::default() }
+    }
+}
+
+impl ReadOptions {
+    /// No options: the dialect is detected from the file name and the bytes.
+    pub fn new() -> Self {
+        ReadOptions::default()
+    }
+
+    /// The dialect.
+    #[must_use]
+    pub fn dialect(self, dialect: Option<Name>) -> Self {
+        ReadOptions { dialect, ..self }
+    }
+
+    /// Bits and probes: required for dialects whose bytes hold nothing but bits. For other dialects they must
+    /// agree with the bytes.
+    #[must_use]
+    pub fn geometry(self, bit_len: u64, probes: u32) -> Self {
+        ReadOptions { geometry: Some((bit_len, probes)), ..self }
+    }
+
+    /// The secret of a keyed filter.
+    #[must_use]
+    pub fn secret(self, secret: Option<Secret>) -> Self {
+        ReadOptions { secret, ..self }
+    }
+
+    /// The type of the keys that will be looked up. A filter that records a type with other bytes is refused.
+    #[must_use]
+    pub fn key_type(self, key_type: KeyType) -> Self {
+        ReadOptions { key_type: Some(key_type), ..self }
+    }
+
+    /// The caller brings keys into the [form](AnyFilter::key_form) that the filter records, or looks up none.
+    #[must_use]
+    pub fn key_form_applied(self) -> Self {
+        ReadOptions { key_form_applied: true, ..self }
+    }
+
+    /// The given dialect, or the detected one.
+    #[cfg(feature = "std")]
+    fn detect(&self, path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
+        self.dialect.map_or_else(|| sniff::dialect(path, bytes), Ok)
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn detect(&self, _: Option<&()>, _: &[u8]) -> Result<Name, DecodeError> {
+        self.dialect.ok_or(DecodeError::Unknown { what: "the dialect must be given" })
+    }
+}
+
+/// The source of a filter's bytes.
+pub(super) enum Bytes {
+    /// Memory that the filter takes over.
+    Owned(Owned),
+    /// Memory that is kept alive with the filter.
+    Kept(Keeper),
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Bytes::Owned(bytes) => bytes.as_ref(),
+            Bytes::Kept(keeper) => keeper.as_ref(),
+        }
+    }
+}
+
+impl AnyFilter {
+    /// Decodes encoded bytes strictly, checks all of them, and copies them.
+    pub fn decode(bytes: &[u8], options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
+        let mut copy = Owned::zeroed(bytes.len() as u64)
+            .map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })?;
+        copy.as_mut().copy_from_slice(bytes);
+        Self::decode_owned(copy, options)
+    }
+
+    /// As [`decode`](AnyFilter::decode), but takes over the bytes: nothing is copied.
+    pub fn decode_owned(bytes: Owned, options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
+        let dialect = options.detect(None, bytes.as_ref())?;
+        read(dialect, Bytes::Owned(bytes), options, Check::All)
+    }
+
+    /// Decodes encoded bytes strictly and reads them in place. With `check`, the bits are compared with their
+    /// checksums, where the format has them.
+    pub fn over(
+        storage: impl AsRef<[u8]> + Send + Sync + 'static,
+        options: &ReadOptions,
+        check: Check,
+    ) -> Result<AnyFilter, DecodeError> {
+        let keeper = Keeper::new(storage);
+        let dialect = options.detect(None, keeper.as_ref())?;
+        read(dialect, Bytes::Kept(keeper), options, check)
+    }
+
+    /// Reads a filter's file and checks all of it. The file may be changed or deleted afterwards.
+    #[cfg(feature = "std")]
+    pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyFilter, FileError> {
+        let path = path.as_ref();
+        let (bytes, journal) = read_with_journal(path, file::read)?;
+        let fail = |e| FileError::decode(path, e);
+        let dialect = options.detect(Some(path), bytes.as_ref()).map_err(fail)?;
+        let filter = read(dialect, Bytes::Owned(bytes), options, Check::All).map_err(fail)?;
+        filter.replay(journal.as_ref()).map_err(fail)
+    }
+
+    /// Maps a filter's file and reads it in place; see [`Mapped`](file::Mapped) for the condition. With
+    /// `check`, the bits of a native filter are compared with their checksums, which reads the whole file.
+    #[cfg(feature = "mmap")]
+    pub fn open(path: impl AsRef<Path>, options: &ReadOptions, check: Check) -> Result<AnyFilter, FileError> {
+        let path = path.as_ref();
+        let (mapped, journal) = read_with_journal(path, file::Mapped::open)?;
+        let keeper = Keeper::new(mapped);
+        let fail = |e| FileError::decode(path, e);
+        let dialect = options.detect(Some(path), keeper.as_ref()).map_err(fail)?;
+        let filter = read(dialect, Bytes::Kept(keeper), options, check).map_err(fail)?;
+        filter.replay(journal.as_ref()).map_err(fail)
+    }
+
+    /// Inserts the keys of the journal that was found beside the filter's file, if there is one; see
+    /// [`read_with_journal`]. A filter over mapped bytes is checked and copied for that, but stays read only.
+    /// [`load`](AnyFilter::load) and [`open`](AnyFilter::open) do this themselves.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    pub fn replay(mut self, journal: Option<&Journal>) -> Result<AnyFilter, DecodeError> {
+        let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Ok(self) };
+        self.verify()?;
+        match self.inner.native_mut() {
+            Some(native) => native.replay(journal).map(|()| self),
+            None => Ok(self),
+        }
+    }
+}
+
+fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
+    let inner: Box<dyn Erased> = match dialect {
+        _ if options.secret.is_some() && dialect != Name::Native => {
+            return Err(DecodeError::Unknown { what: "only native filters have a secret" });
+        }
+        _ if options.geometry.is_none() && rocksdb::is_without_keys(dialect, bytes.as_ref()) => {
+            Box::new(Constant { name: dialect, answer: false, bytes: bytes.as_ref().to_vec() })
+        }
+        // RocksDB writes a Bloom filter where a Ribbon filter would not pay off.
+        Name::RocksDbRibbon if rocksdb::sniff(bytes.as_ref()) == Some(Name::RocksDb) => {
+            read_dialect::<RocksDb>(bytes, options, check)?
+        }
+        other => {
+            with_dialect!(other, D => D::read(bytes, options, check), native => read_native(bytes, options, check))?
+        }
+    };
+    let mut filter = AnyFilter::from_inner(inner);
+    let recorded = filter.key_form();
+    if !recorded.is_plain() && !options.key_form_applied {
+        return Err(DecodeError::KeyType(TypeError::Form { recorded }));
+    }
+    if let Some(key_type) = options.key_type {
+        filter.require_key_type(key_type).map_err(DecodeError::KeyType)?;
+        filter.assume_key_type(key_type);
+    }
+    Ok(filter)
+}
+
+pub(super) fn read_dialect<D: Format>(
+    bytes: Bytes,
+    options: &ReadOptions,
+    check: Check,
+) -> Result<Box<dyn Erased>, DecodeError>
+where
+    Filter<D, Memory>: Erased,
+{
+    let all = bytes.as_ref();
+    let (dialect, range) = match options.geometry {
+        Some((bit_len, probes)) => D::decode_exact(all, bit_len, probes, check)?,
+        None => D::decode(all, check)?,
+    };
+    let is_whole = range.len() as u64 >= dialect.byte_len();
+    let bits = match bytes {
+        Bytes::Kept(keeper) => Memory::kept(keeper, range),
+        Bytes::Owned(bytes) if is_whole => Memory::Owned(bytes.part(range)),
+        // The file drops trailing zero bytes; the filter needs them as room for keys.
+        Bytes::Owned(bytes) => {
+            let view = Filter::from_decoded(dialect, &bytes.as_ref()[range])?;
+            let Filter { dialect, bits } =
+                view.try_clone().map_err(|_| DecodeError::Memory { bytes: bytes.as_ref().len() as u64 })?;
+            return Ok(Box::new(Filter { dialect, bits: Memory::Owned(bits) }));
+        }
+    };
+    Ok(Box::new(Filter::from_decoded(dialect, bits)?))
+}
+
+pub(super) fn read_native(
+    bytes: Bytes,
+    options: &ReadOptions,
+    check: Check,
+) -> Result<Box<dyn Erased>, DecodeError> {
+    let mut native = match bytes {
+        Bytes::Owned(bytes) => Native::Owned(StoredFilter::decode_owned(bytes)?),
+        Bytes::Kept(keeper) => {
+            let part = |range: Range<usize>| Part::new(keeper.clone(), range);
+            let (stored, unchecked) = StoredFilter::read(keeper.as_ref(), check, part)?;
+            Native::Kept(Kept { stored, unchecked })
+        }
+    };
+    if let Some((bit_len, probes)) = options.geometry {
+        let found = native.geometry();
+        let pairs =
+            [("bits given", bit_len, found.bit_len), ("probes given", probes.into(), found.probes.into())];
+        if let Some((field, got, expected)) = pairs.into_iter().find(|(_, got, expected)| got != expected) {
+            return Err(DecodeError::Mismatch { field, at: 0, got, expected });
+        }
+    }
+    if let Some(secret) = &options.secret {
+        if !native.is_locked() && matches!(native.hashing(), Hashing::Seed(_)) {
+            return Err(DecodeError::Unknown { what: "the filter is not keyed, it needs no secret" });
+        }
+        native.unlock(secret)?;
+    }
+    Ok(Box::new(native))
+}
+
+/// The bytes that RocksDB stores for zero keys, and for keys for which it could not build a filter.
+pub(super) fn constant(name: Name, answer: bool) -> Box<dyn Erased> {
+    let bytes = if answer { rocksdb::MATCHES_EVERYTHING.to_vec() } else { Vec::new() };
+    Box::new(Constant { name, answer, bytes })
+}
+
+/// The dialects that can decode these bytes strictly. Dialects of raw bits are excluded: they can decode any
+/// bytes.
+///
+/// ```
+/// use fullbloom_any::sniff; use fullbloom_dialects::Name;
+///
+/// let filter_db = b"\0\0\0\x05\0\0\0\x01\x84\0\x91\x80\x4c\0\x38\x08";
+/// let candidates = sniff::candidates(filter_db);
+/// assert!(candidates.contains(&Name::Cassandra) && candidates.contains(&Name::Cassandra3));
+/// assert!(!candidates.contains(&Name::Libbloom));
+/// ```
+#[cfg(feature = "std")]
+pub fn candidates(bytes: &[u8]) -> Vec<Name> {
+    let fits = |name: &Name| match name {
+        Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
+        name => {
+            with_dialect!(name, D => D::decode(bytes, Check::Front).is_ok(), native => StoredFilter::view(bytes).is_ok())
+        }
+    };
+    Name::ALL.iter().copied().filter(fits).collect()
+}

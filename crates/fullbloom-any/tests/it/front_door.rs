@@ -1,0 +1,160 @@
+//! What a program writes first, and one integer as one key in every width, sign and form.
+
+use fullbloom::keys::{Column, Hashes, Key};
+use fullbloom::{FilterBuilder, SizeError};
+use fullbloom::{Hasher, Hashing, SharedFilter};
+use fullbloom_compact::CompactFilter;
+use fullbloom_dialects::Filter;
+use fullbloom_dialects::Spark;
+use fullbloom_dialects::typed::Value;
+use fullbloom_dynamic::DynamicFilter;
+
+#[test]
+fn keys_are_taken_as_programs_hold_them() {
+    let mut filter = fullbloom::Filter::with_fpr(1_000, 0.001).unwrap();
+    let (name, bytes) = (String::from("carol"), vec![1u8, 2, 3]);
+    filter.insert("alice");
+    filter.insert(b"bob");
+    filter.insert(&name);
+    filter.insert(&bytes);
+    filter.insert(bytes.as_slice());
+    filter.insert(17u64);
+    filter.insert(-3);
+    filter.insert(("eve", 4u8, &name));
+    filter.extend(["dan", "erin"]);
+    filter.extend(100..110u16);
+    filter.extend(vec![String::from("frank")]);
+    assert!(filter.may_contain(b"alice") && filter.may_contain("bob") && filter.may_contain(name.as_bytes()));
+    assert!(filter.may_contain([1, 2, 3]) && filter.may_contain(17u8) && filter.may_contain(-3i64));
+    assert!(filter.may_contain(("eve", 4, "carol")) && !filter.may_contain(("ev", "e4", "carol")));
+    assert!(filter.may_contain("frank") && filter.may_contain(105i128));
+    let names = ["alice", "zoe"].map(String::from);
+    assert_eq!(names.iter().filter(|name| filter.may_contain(name)).count(), 1);
+    assert_eq!(filter.clone(), filter);
+    let collected: fullbloom::Filter = (0..10u64).collect();
+    assert!((0..10).all(|key| collected.may_contain(key)));
+    assert_ne!(collected, filter);
+
+    let shared = SharedFilter::with_fpr(100, 0.01).unwrap();
+    shared.insert("alice");
+    assert_eq!(fullbloom::Filter::decode(&shared.encode().unwrap()).unwrap(), shared.snapshot().unwrap());
+    assert!(shared.snapshot().unwrap().may_contain("alice") && shared.may_contain("alice"));
+
+    let mut dynamic = DynamicFilter::with_fpr(100, 0.01).unwrap();
+    assert!(dynamic.insert("alice").unwrap() && dynamic.insert(5).unwrap() && !dynamic.insert(5u8).unwrap());
+    assert!(dynamic.may_contain("alice") && dynamic.count(5i128) == 1);
+
+    let mut spark = Filter::<Spark>::with_fpr(100, 0.01).unwrap();
+    spark.insert(7);
+    assert!(spark.may_contain_value(Value::Int(7)).unwrap() && spark.may_contain(7i64.to_le_bytes()));
+}
+
+#[test]
+fn a_hash_is_the_same_from_every_place_that_computes_one() {
+    for hashing in [Hashing::default(), Hashing::Seed(9)] {
+        let mut builder = FilterBuilder::with_bits_per_key(12.0).hashing(hashing.clone());
+        let hash = hashing.hash("alice");
+        builder.add_hash(hash);
+        assert_eq!(hash, builder.hash("alice"));
+        let read = fullbloom::Filter::read(builder.finish().unwrap());
+        assert!(read.may_contain_hash(hash) && read.hash("alice") == hash);
+    }
+    assert_eq!(fullbloom::Filter::read([0u8; 3]).hash("alice"), 0);
+}
+
+fn fit<N: TryFrom<i128>>(number: i128) -> Option<N> {
+    number.try_into().ok()
+}
+
+/// Every form in which the integer can be given, where its type has room for it.
+fn forms(number: i128) -> Vec<Vec<u64>> {
+    let hashing = Hashing::default();
+    let column = |keys: &dyn Fn(&mut [u64])| {
+        let mut hashes = [0; 3];
+        keys(&mut hashes);
+        hashes.to_vec()
+    };
+    let mut forms = Vec::new();
+    macro_rules! form {
+        ($($width:ty)*) => {
+            $(if let Some(number) = fit::<$width>(number) {
+                forms.push(column(&|hashes| hashing.hash_batch(&Column(&[number; 3]), hashes)));
+                forms.push(vec![hashing.hash(number); 3]);
+            })*
+        };
+    }
+    form!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128);
+    forms
+}
+
+#[test]
+fn an_integer_is_one_key_in_every_width_and_sign() {
+    let edges = [7, 8, 15, 16, 31, 32, 63, 64, 127].map(|bits| 1i128.checked_shl(bits).unwrap_or(0));
+    let near = |edge: i128| {
+        (-2..=2i128).flat_map(move |by| [edge.wrapping_add(by), edge.wrapping_neg().wrapping_add(by)])
+    };
+    for number in edges.into_iter().chain([0, 5]).flat_map(near) {
+        let forms = forms(number);
+        assert!(!forms.is_empty() && forms.iter().all(|form| *form == forms[0]), "{number}: {forms:?}");
+        let bytes = match i64::try_from(number).map(|n| n as u64).or_else(|_| u64::try_from(number)) {
+            Ok(word) => word.to_le_bytes().to_vec(),
+            Err(_) => number.to_le_bytes().to_vec(),
+        };
+        assert_eq!(forms[0][0], Hashing::default().hash(&bytes), "{number}");
+    }
+}
+
+#[test]
+fn integers_of_one_width_are_found_by_every_other_in_every_kind() {
+    let numbers = || -50..50i32;
+    let long: Vec<i64> = numbers().map(i64::from).collect();
+    let short: Vec<i8> = numbers().map(|n| n as i8).collect();
+    let mut fast = fullbloom::Filter::with_fpr(100, 1e-6).unwrap();
+    fast.insert_batch(&Column(&short));
+    assert_eq!(fast.count_batch(&Column(&long)), 100);
+    assert!(numbers().all(|n| fast.may_contain(n)));
+    assert!(numbers().all(|n| fast.may_contain(i64::from(n))));
+    let compact = CompactFilter::build(&Column(&long), 1e-6).unwrap();
+    assert_eq!(compact.count_batch(&Column(&short)), 100);
+    let mut dynamic = DynamicFilter::with_fpr(100, 1e-6).unwrap();
+    dynamic.insert_batch(&Column(&numbers().collect::<Vec<_>>())).unwrap();
+    assert_eq!(dynamic.count_batch(&Column(&short)), 100);
+    assert_eq!(dynamic.insert_batch(&Column(&long)).unwrap(), 0);
+    let shared = SharedFilter::with_fpr(100, 1e-6).unwrap();
+    shared.insert_batch(&Column(&long));
+    assert!(numbers().all(|n| shared.may_contain(n)));
+}
+
+#[test]
+fn more_keys_than_any_filter_holds_are_named_as_the_cause() {
+    for keys in [u64::MAX, 10_u64.pow(18)] {
+        let refused = fullbloom::Filter::with_fpr(keys, 0.01).unwrap_err();
+        assert!(matches!(refused, SizeError::TooLarge { .. }), "{refused}");
+    }
+}
+
+/// A key of a program's own type.
+struct Address {
+    host: u32,
+    port: u16,
+}
+
+impl Key<Hasher> for Address {
+    fn hash_with(&self, hasher: &Hasher) -> u64 {
+        (self.host, self.port).hash_with(hasher)
+    }
+
+    fn append_to(&self, bytes: &mut Vec<u8>) {
+        Key::<Hasher>::append_to(&(self.host, self.port), bytes);
+    }
+}
+
+#[test]
+fn a_program_can_have_its_own_keys() {
+    let mut filter = fullbloom::Filter::with_fpr(10, 0.01).unwrap();
+    filter.insert(Address { host: 0x7f00_0001, port: 80 });
+    assert!(filter.may_contain((0x7f00_0001u64, 80u8)));
+    assert!(filter.may_contain(("", Address { host: 1, port: 2 })) == filter.may_contain(("", (1, 2))));
+    filter.insert_batch(&Hashes(&[Hashing::default().hash("given")]));
+    assert!(filter.may_contain("given"));
+}

@@ -1,0 +1,302 @@
+//! Many threads on one filter: no bit is lost, and no key is new twice. Building in parts gives the same
+//! filter.
+
+use crate::common::cases;
+
+use fullbloom::keys::{Column, Hashes};
+use fullbloom::{Builder, SharedFilter};
+use fullbloom_dynamic::{DynamicFilter, DynamicOptions, Expiry, Keep, Mode, SharedDynamicFilter};
+use fullbloom_testkit::keys::mix;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+const THREADS: u64 = 8;
+
+#[test]
+fn eight_threads_lose_no_bit_of_different_keys() {
+    for (keys, fpr) in [(400_000u64, 0.01), (200_000, 1e-4), (100_000, 1e-8)] {
+        let shared = SharedFilter::with_fpr(keys, fpr).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                // A key found once is found from then on.
+                let mut found = 0;
+                while !done.load(Ordering::Relaxed) {
+                    for i in 0..1000 {
+                        if shared.may_contain(mix(i).to_le_bytes()) {
+                            assert!(shared.may_contain(mix(i).to_le_bytes()), "a bit was lost");
+                            found += 1;
+                        }
+                    }
+                }
+                found
+            });
+            let writers: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        for i in (thread..keys).step_by(THREADS as usize) {
+                            shared.insert(mix(i).to_le_bytes());
+                            assert!(shared.may_contain(mix(i).to_le_bytes()));
+                        }
+                    })
+                })
+                .collect();
+            let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+            done.store(true, Ordering::Relaxed); // before any assertion: otherwise the reader would never end
+            ended.into_iter().for_each(|ended| ended.unwrap());
+            reader.join().unwrap();
+        });
+        let mut alone = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
+        alone.insert_batch(&Column(&(0..keys).map(mix).collect::<Vec<_>>()));
+        let counted = shared.keys();
+        let filter = shared.into_filter();
+        assert!(filter.bits() == alone.bits(), "bits differ from those of one thread");
+        // Which keys are reported as known depends on the order; their number hardly does.
+        assert!(
+            filter.keys() == counted && counted.abs_diff(alone.keys()) <= keys / 1000,
+            "{counted} {}",
+            alone.keys()
+        );
+    }
+}
+
+/// Few words, and threads that begin each filter together: if a word were read and written in two steps, a
+/// bit would soon be lost. Larger filters hide that, because threads seldom access the same word.
+#[test]
+fn threads_that_meet_in_few_words_lose_no_bit() {
+    const FIGHTERS: usize = 3;
+    const EACH: u64 = 64;
+    let keys = |fighter: usize| (0..EACH).map(move |i| mix(fighter as u64 * EACH + i).to_le_bytes());
+    let filters: Vec<(SharedFilter, AtomicU8)> = (0..cases(2_000, 400))
+        .map(|_| (SharedFilter::with_bits_per_key(FIGHTERS as u64 * EACH, 10.0).unwrap(), AtomicU8::new(0)))
+        .collect();
+    std::thread::scope(|scope| {
+        for fighter in 0..FIGHTERS {
+            let filters = &filters;
+            scope.spawn(move || {
+                for (filter, arrived) in filters {
+                    arrived.fetch_add(1, Ordering::AcqRel);
+                    let mut patience = 0;
+                    while usize::from(arrived.load(Ordering::Acquire)) < FIGHTERS {
+                        patience += 1;
+                        if patience % 1000 == 0 {
+                            std::thread::yield_now(); // fewer cores than threads
+                        }
+                    }
+                    keys(fighter).for_each(|key| {
+                        filter.insert(key);
+                    });
+                }
+            });
+        }
+    });
+    let mut alone = fullbloom::Filter::with_bits_per_key(FIGHTERS as u64 * EACH, 10.0).unwrap();
+    for key in (0..FIGHTERS).flat_map(keys) {
+        alone.insert(key);
+    }
+    let made = filters.into_iter().map(|(shared, _)| shared.into_filter());
+    let lost = made.filter(|filter| filter.bits() != alone.bits()).count();
+    assert_eq!(lost, 0);
+}
+
+#[test]
+fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
+    const KEYS: u64 = 200_000;
+    // Large enough that no key is a false positive: about one in 10^9 would be.
+    let shared = SharedFilter::with_bits_per_key(KEYS, 64.0).unwrap();
+    let new: Vec<AtomicU8> = (0..KEYS).map(|_| AtomicU8::new(0)).collect();
+    let start = std::sync::Barrier::new(THREADS as usize);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                start.wait();
+                for i in 0..KEYS {
+                    if shared.insert(mix(i).to_le_bytes()) {
+                        new[i as usize].fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert!(new.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+    assert_eq!(shared.keys(), KEYS);
+}
+
+/// For ThreadSanitizer, which checks every memory access.
+#[test]
+#[ignore = "minutes, and meant for ThreadSanitizer: proofs/tsan/run"]
+fn eight_threads_of_ten_million_operations_each_lose_no_key() {
+    const EACH: u64 = 10_000_000;
+    // 2.5 MiB: threads access the same lines all the time. Half of a thread's operations are insertions.
+    const KEYS: u64 = 2_000_000;
+    let shared = SharedFilter::with_fpr(KEYS, 0.01).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let shared = &shared;
+            scope.spawn(move || {
+                for i in 0..EACH / 2 {
+                    let key = mix((i * THREADS + thread) % KEYS).to_le_bytes();
+                    shared.insert(key);
+                    assert!(shared.may_contain(key));
+                }
+            });
+        }
+    });
+    let filter = shared.into_filter();
+    let lost = (0..KEYS).filter(|&i| !filter.may_contain(mix(i).to_le_bytes())).count();
+    assert_eq!(lost, 0);
+}
+
+#[test]
+fn in_a_crowded_filter_no_key_is_new_twice() {
+    const KEYS: u64 = 20_000;
+    for bits_per_key in [2.0, 5.0, 20.0] {
+        let shared = SharedFilter::with_bits_per_key(KEYS, bits_per_key).unwrap();
+        let new: Vec<AtomicU8> = (0..KEYS).map(|_| AtomicU8::new(0)).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (shared, new) = (&shared, &new);
+                scope.spawn(move || {
+                    // Half of the threads run in the opposite order.
+                    for i in 0..KEYS {
+                        let i = if thread % 2 == 0 { i } else { KEYS - 1 - i };
+                        if shared.insert(mix(i).to_le_bytes()) {
+                            new[i as usize].fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(new.iter().all(|count| count.load(Ordering::Relaxed) <= 1), "{bits_per_key} bits per key");
+        assert!(shared.is_overfull() || shared.keys() <= KEYS);
+    }
+}
+
+#[test]
+fn building_in_parts_gives_the_same_filter() {
+    // 8 MiB and more are built in parts by several threads; 1e-3 has two lines per key.
+    let builds = [(8_000_000u64, 0.01, 2), (5_000_000, 1e-3, 3), (8_000_000, 0.01, 1)];
+    for (keys, fpr, threads) in builds.into_iter().take(cases(3, 2) as usize) {
+        let numbers: Vec<u64> = (0..keys).map(mix).collect();
+        let mut direct = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
+        assert!(direct.geometry().bit_len >= 8 * (8 << 20), "large enough to be built in parts");
+        direct.insert_batch(&Column(&numbers));
+
+        let mut parallel = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
+        let new = parallel.insert_parallel(&Column(&numbers), threads);
+        assert!(parallel.bits() == direct.bits());
+        assert_eq!(parallel.keys(), new);
+        assert!(new.abs_diff(direct.keys()) < keys / 1000, "{new} {}", direct.keys());
+
+        let mut builder = Builder::new(fullbloom::Filter::with_fpr(keys, fpr).unwrap(), threads);
+        for (i, some) in numbers.chunks(300_001).enumerate() {
+            if i % 2 == 0 {
+                builder.insert_batch(&Column(some));
+            } else {
+                let hashes: Vec<u64> = some.iter().map(|key| direct.hash(key.to_le_bytes())).collect();
+                builder.insert_batch(&Hashes(&hashes));
+            }
+        }
+        let built = builder.finish();
+        assert!(built.bits() == direct.bits());
+        // All keys again, and one key very often: buckets overflow, no key is lost, and none is new.
+        let again = built.keys();
+        let mut builder = Builder::new(built, threads);
+        builder.insert_batch(&Column(&numbers));
+        builder.insert_batch(&Column(&vec![mix(5); 3_000_000]));
+        let built = builder.finish();
+        assert!(built.bits() == direct.bits());
+        assert_eq!(built.keys(), again);
+    }
+}
+
+/// A thread's part of the operations: insertions one by one and in batches, every key by two threads,
+/// lookups, and in a counting filter removals of half of the keys that this thread has inserted.
+fn take_part(shared: &SharedDynamicFilter, keys: u64, thread: u64, counting: bool) -> u64 {
+    let own: Vec<u64> =
+        (0..keys).filter(|i| i % THREADS == thread || (i + 1) % THREADS == thread).map(mix).collect();
+    let mut new = 0;
+    for (number, some) in own.chunks(5_000).enumerate() {
+        if number % 2 == 0 {
+            new += shared.insert_batch(&Hashes(some)).unwrap();
+        } else {
+            new += some.iter().filter(|hash| shared.insert_hash(**hash).unwrap()).count() as u64;
+        }
+        assert!(some.iter().all(|hash| shared.may_contain_hash(*hash)), "a key is lost");
+    }
+    if counting {
+        let gone = own.iter().filter(|hash| **hash % 2 == 0);
+        assert!(gone.clone().all(|hash| shared.remove_hash(*hash).unwrap()), "an inserted key is refused");
+    }
+    new
+}
+
+#[test]
+fn eight_threads_make_the_dynamic_filter_of_one() {
+    let by_time = Expiry::of(Keep::Time(std::time::Duration::from_secs(60)));
+    for (mode, keys) in [(Mode::Set, 300_000u64), (Mode::Counting, 60_000), (Mode::Expiring(by_time), 60_000)]
+    {
+        for (expected, fpr) in [(100, 1e-6), (keys, 0.01), (10, 0.3)] {
+            let options =
+                DynamicOptions::new(expected, fpr).up_to(if fpr < 0.1 { keys } else { expected }).mode(mode);
+            let shared = SharedDynamicFilter::new(options.clone()).unwrap();
+            shared.advance_millis(1_000_000).unwrap();
+            let new: u64 = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..THREADS)
+                    .map(|thread| {
+                        scope.spawn({
+                            let shared = &shared;
+                            move || take_part(shared, keys, thread, mode == Mode::Counting)
+                        })
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+            });
+            let mut alone = DynamicFilter::new(options).unwrap();
+            alone.advance_millis(1_000_000).unwrap();
+            let hashes: Vec<u64> = (0..keys).map(mix).collect();
+            let first = alone.insert_batch(&Hashes(&hashes)).unwrap();
+            assert_eq!(alone.insert_batch(&Hashes(&hashes)), Ok(0));
+            if mode == Mode::Counting {
+                let gone: Vec<u64> = hashes.iter().copied().filter(|hash| hash % 2 == 0).collect();
+                for _ in 0..2 {
+                    alone.remove_batch(&Hashes(&gone), &mut vec![false; gone.len()]).unwrap();
+                }
+            } else {
+                assert_eq!(new, first, "exactly one insertion of a fingerprint is new");
+            }
+            assert_eq!(shared.keys(), alone.keys());
+            let whole = shared.into_filter().unwrap();
+            assert!(whole.encode() == alone.encode(), "{mode:?}: other bytes than one thread's");
+            // And back, with more keys.
+            let again = SharedDynamicFilter::from_filter(&whole).unwrap();
+            assert!(
+                again.keys() == whole.keys()
+                    && again.may_contain_hash(hashes[1]) == whole.may_contain_hash(hashes[1])
+            );
+            again.advance_millis(1_030_000).unwrap();
+            alone.advance_millis(1_030_000).unwrap();
+            let more: Vec<u64> = (keys / 2..2 * keys).map(mix).collect();
+            assert_eq!(
+                again.insert_batch(&Hashes(&more)).unwrap(),
+                alone.insert_batch(&Hashes(&more)).unwrap()
+            );
+            let again = again.into_filter().unwrap();
+            assert!(again.encode() == alone.encode(), "{mode:?}: other bytes after more keys");
+            assert_eq!(again.keys(), alone.keys());
+        }
+    }
+}
+
+#[test]
+fn the_order_of_keys_is_not_shared() {
+    let by_keys = DynamicOptions::new(10, 0.01).mode(Mode::Expiring(Expiry::of(Keep::Keys(100))));
+    assert!(SharedDynamicFilter::new(by_keys.clone()).is_err());
+    assert!(SharedDynamicFilter::from_filter(&DynamicFilter::new(by_keys).unwrap()).is_err());
+    assert!(SharedDynamicFilter::new(DynamicOptions::new(10, 2.0)).is_err());
+    let empty = SharedDynamicFilter::new(DynamicOptions::new(0, 0.9)).unwrap();
+    assert!(empty.insert(b"").unwrap() && !empty.insert(b"").unwrap() && empty.remove(b"").is_err());
+    let alone = DynamicFilter::with_fpr(0, 0.9).unwrap();
+    let nothing = SharedDynamicFilter::new(DynamicOptions::new(0, 0.9)).unwrap();
+    assert!(nothing.into_filter().unwrap().encode() == alone.encode());
+}

@@ -1,0 +1,223 @@
+//! How a native filter hashes keys: with a public seed, or with a secret.
+
+use crate::hash::{Fold64, siphash13};
+use crate::kernel::Cpu;
+use crate::kernel::lines::Lines as _;
+use crate::keys::{Key, KeyHasher, Keys, TakesIntegers};
+use crate::sealed::Sealed;
+use alloc::boxed::Box;
+use core::fmt;
+
+/// The seed or secret that makes the hash of one filter differ from that of another.
+///
+/// A seed is written into the file. It protects against chance, not against an adversary: anyone who knows it
+/// can construct keys that the filter reports present. A [`Secret`] protects against adversaries too, at
+/// about five times the hashing time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hashing {
+    /// [`fold64`](crate::hash::fold64) with this seed.
+    Seed(u64),
+    /// [`siphash13`] with this secret.
+    Secret(Secret),
+}
+
+impl Default for Hashing {
+    fn default() -> Self {
+        Hashing::Seed(0)
+    }
+}
+
+impl Hashing {
+    /// The hash of a key, as a filter with this seed or secret computes it: for lookups in many filters.
+    ///
+    /// The seed or secret is expanded in each call. A filter, a `FilterRef` and
+    /// a `FilterBuilder` have done that once.
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&Hasher::new(self))
+    }
+
+    /// The hashes of many keys, as a filter with this seed or secret computes them. For keys that are hashed
+    /// before the filter exists, because their number is not yet known.
+    ///
+    /// ```
+    /// use fullbloom::Hashing;
+    /// use fullbloom::keys::Hashes;
+    ///
+    /// let keys = ["alice", "bob"];
+    /// let mut hashes = [0; 2];
+    /// Hashing::default().hash_batch(keys.as_slice(), &mut hashes);
+    /// let mut filter = fullbloom::Filter::with_fpr(hashes.len() as u64, 0.01)?;
+    /// filter.insert_batch(&Hashes(&hashes));
+    /// assert!(filter.may_contain(b"alice"));
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the length of `hashes` is not the number of keys.
+    pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
+        assert_eq!(keys.count(), hashes.len(), "one hash for each key");
+        keys.hash_into(&Hasher::new(self), 0, hashes, false);
+    }
+
+    /// `Dialect::hash_variant` of filters that use this many leading
+    /// bits of the hash.
+    #[inline(always)]
+    pub fn variant(&self, hash_bits: u32) -> (u32, u64) {
+        match self {
+            Hashing::Seed(seed) => (1 << 8 | hash_bits, *seed),
+            Hashing::Secret(secret) => (2 << 8 | hash_bits, secret.check()),
+        }
+    }
+}
+
+/// A secret of 128 bits, for filters that must not be fooled by chosen keys.
+///
+/// It is written into the filter's file only on request; see
+/// `Filter::store_secret`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret {
+    bytes: [u8; 16],
+    /// Kept, because a lookup by hash compares it: computing it takes three times as long as hashing a key.
+    check: u64,
+}
+
+impl Secret {
+    /// A secret from bytes that are hard to guess: from the system's random source, or a key-derivation
+    /// function.
+    pub fn new(bytes: [u8; 16]) -> Secret {
+        Secret { bytes, check: check(&bytes) }
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.bytes
+    }
+
+    /// A number that shows whether a secret is the one a filter was built with, and nothing else about it.
+    pub fn check(&self) -> u64 {
+        self.check
+    }
+}
+
+fn check(secret: &[u8; 16]) -> u64 {
+    // It uses a separate key, derived from the secret, so the number reveals nothing about the hashes of
+    // keys.
+    let mut derived = [0; 16];
+    let (low, high) = derived.split_at_mut(8);
+    low.copy_from_slice(&siphash13(&[1, 0], secret).to_le_bytes());
+    high.copy_from_slice(&siphash13(&[1, 1], secret).to_le_bytes());
+    siphash13(b"fullbloom native: is this the secret?", &derived)
+}
+
+/// Never prints the bytes.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// The hash function of a native filter, ready to use.
+#[derive(Clone)]
+pub struct Hasher(Keyed);
+
+#[derive(Clone)]
+enum Keyed {
+    Fold(Fold64),
+    Sip([u8; 16]),
+    /// Only the leading bits of the hash, spread over all 64.
+    Leading(Box<Hasher>, u32),
+}
+
+impl Hasher {
+    pub fn new(hashing: &Hashing) -> Hasher {
+        match hashing {
+            Hashing::Seed(seed) => Hasher(Keyed::Fold(Fold64::new(*seed))),
+            Hashing::Secret(secret) => Hasher(Keyed::Sip(secret.bytes)),
+        }
+    }
+}
+
+impl Hasher {
+    /// The hasher of filters that know only the leading bits of hashes, 64 or fewer.
+    pub fn leading(self, bits: u32) -> Hasher {
+        if bits == 64 { self } else { Hasher(Keyed::Leading(Box::new(self), bits)) }
+    }
+}
+
+/// The hash that stands for the leading bits of another one. Different bits have different hashes.
+pub fn spread(hash: u64, bits: u32) -> u64 {
+    let kept = hash & !(u64::MAX >> bits);
+    let mixed = (kept ^ kept >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
+/// Out of line, as [`sip`].
+#[inline(never)]
+fn leading(key: &[u8], hasher: &Hasher, bits: u32) -> u64 {
+    spread(hasher.hash(key), bits)
+}
+
+impl Sealed for Hasher {}
+
+impl TakesIntegers for Hasher {}
+
+impl KeyHasher for Hasher {
+    type Hash = u64;
+    const INTEGERS_ARE_LONGS: bool = true;
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> u64 {
+        match &self.0 {
+            Keyed::Fold(fold) => fold.hash(key),
+            Keyed::Sip(secret) => sip(key, secret),
+            Keyed::Leading(hasher, bits) => leading(key, hasher, *bits),
+        }
+    }
+
+    /// The choice between the two hashes is made once for a run of keys, not for each of them.
+    #[inline(always)]
+    fn hash_iter<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>, out: &mut [u64]) {
+        match &self.0 {
+            Keyed::Fold(fold) => {
+                out.iter_mut().zip(keys).for_each(|(out, key)| *out = fold.hash(key.as_ref()));
+            }
+            Keyed::Sip(secret) => {
+                out.iter_mut().zip(keys).for_each(|(out, key)| *out = siphash13(key.as_ref(), secret));
+            }
+            Keyed::Leading(hasher, bits) => {
+                out.iter_mut().zip(keys).for_each(|(out, key)| *out = leading(key.as_ref(), hasher, *bits));
+            }
+        }
+    }
+
+    /// Several at a time where the CPU supports it.
+    #[inline(always)]
+    fn hash_words(&self, words: &[u64], out: &mut [u64]) {
+        match &self.0 {
+            Keyed::Fold(fold) => {
+                let (x, y) = fold.of_eight_bytes();
+                Cpu::in_use().hash_words(words, x, y, out);
+            }
+            Keyed::Sip(_) | Keyed::Leading(..) => {
+                self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out);
+            }
+        }
+    }
+}
+
+/// Out of line, so that the other hash can be inlined into its callers.
+#[inline(never)]
+fn sip(key: &[u8], secret: &[u8; 16]) -> u64 {
+    siphash13(key, secret)
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Keyed::Fold(_) => "Fold",
+            Keyed::Sip(_) => "Sip",
+            Keyed::Leading(..) => "Leading",
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! The facts that a file stores besides the shape: one value for all native kinds.
+
+use super::exceptions::Exceptions;
+use super::hashing::{Hasher, Hashing, Secret};
+use super::key_type;
+use crate::error::{DecodeError, MergeError};
+use crate::kernel::lines::Line;
+use crate::typed::{KeyField, KeyForm, KeyType};
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+/// Longest label in bytes.
+pub const MAX_LABEL: usize = 65_535;
+
+/// The facts that a file stores besides the shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    pub hashing: Hashing,
+    pub expected_keys: u64,
+    pub keys: u64,
+    /// `keys` is an estimate, not a count of insertions, after a merge or an intersection.
+    pub estimated: bool,
+    pub store_secret: bool,
+    /// The type of its keys, if that is known.
+    pub key_type: Option<KeyType>,
+    /// The form that its keys were brought into.
+    pub key_form: KeyForm,
+    /// The field of a line that its keys were taken from, if that is known.
+    pub key_field: Option<KeyField>,
+    /// The leading bits of the hash that are used: 64, or fewer in a filter of fingerprints.
+    pub hash_bits: u32,
+    pub label: String,
+    /// The check value of the right secret, if the filter is keyed and its secret is unknown.
+    pub locked: Option<u64>,
+    pub exceptions: Option<Arc<Exceptions>>,
+}
+
+impl Head {
+    /// The facts of an empty filter.
+    pub fn new(hashing: Hashing, expected_keys: u64) -> Head {
+        Head {
+            hashing,
+            expected_keys,
+            keys: 0,
+            estimated: false,
+            store_secret: false,
+            key_type: None,
+            key_form: KeyForm::default(),
+            key_field: None,
+            hash_bits: 64,
+            label: String::new(),
+            locked: None,
+            exceptions: None,
+        }
+    }
+
+    /// The hash function of a filter with these facts.
+    pub fn hasher(&self) -> Hasher {
+        Hasher::new(&self.hashing).leading(self.hash_bits)
+    }
+
+    /// What a key's hash depends on. Two filters with the same values take each other's hashes.
+    #[inline(always)]
+    pub fn hash_variant(&self) -> (u32, u64) {
+        self.hashing.variant(self.hash_bits)
+    }
+
+    /// `Ok` when both hash keys in the same way, and keys have the same form and no types with different
+    /// bytes.
+    pub fn same_hash(&self, other: &Head) -> Result<(), MergeError> {
+        if let (Some(ours), Some(theirs)) = (self.key_type, other.key_type)
+            && key_type::require(Some(ours), theirs).is_err()
+        {
+            return MergeError::require_equal("the key type", ours, theirs);
+        }
+        MergeError::require_equal("the form of keys", self.key_form, other.key_form)?;
+        MergeError::require_equal("bits of the hash", self.hash_bits, other.hash_bits)?;
+        match (&self.hashing, &other.hashing) {
+            (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
+                MergeError::require_equal("the seed", ours, theirs)
+            }
+            (Hashing::Secret(ours), Hashing::Secret(theirs)) if ours == theirs => Ok(()),
+            (Hashing::Secret(_), Hashing::Secret(_)) => {
+                MergeError::require_equal("the secret", "one", "another")
+            }
+            (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
+            (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
+        }
+    }
+
+    /// Keeps the field that the keys of one of them were taken from: of lines, it must then be said which part
+    /// is the key.
+    pub fn merge_key_field(&mut self, other: &Head) {
+        self.key_field = self.key_field.or(other.key_field);
+    }
+
+    /// Whether there are more keys than expected; of an estimate, more than three standard deviations more.
+    pub fn is_overfull(&self) -> bool {
+        let deviation = if self.estimated { 3 * self.expected_keys.isqrt() } else { 0 };
+        self.expected_keys > 0 && self.keys > self.expected_keys.saturating_add(deviation)
+    }
+
+    /// Whether keys can be inserted: there are no exceptions, and if the filter is keyed, its secret is known.
+    pub fn takes_keys(&self) -> bool {
+        self.exceptions.is_none() && self.locked.is_none()
+    }
+
+    /// A key inserted under another hash than the filter's own would be lost, and so might a key among the
+    /// exceptions.
+    pub fn assert_takes_keys(&self) {
+        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
+        assert!(self.exceptions.is_none(), "a filter with exceptions takes no more keys");
+    }
+
+    /// Whether a key that the bits report present is one of the exceptions.
+    #[inline]
+    pub fn excepts(&self, hash: u64) -> bool {
+        self.exceptions.as_ref().is_some_and(|exceptions| exceptions.excepts(hash))
+    }
+
+    /// The share of false positives that the exceptions do not reject.
+    pub fn kept_share(&self) -> f64 {
+        self.exceptions.as_ref().map_or(1.0, |exceptions| exceptions.kept_share())
+    }
+
+    /// Gives a locked filter its secret. Fails when it is the secret of another filter.
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        let Some(expected) = self.locked else { return Ok(()) };
+        if secret.check() != expected {
+            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
+        }
+        self.hashing = Hashing::Secret(secret.clone());
+        self.locked = None;
+        Ok(())
+    }
+
+    /// The secret to be stored in the file.
+    pub fn stored_secret(&self) -> Option<&[u8; 16]> {
+        match &self.hashing {
+            Hashing::Secret(secret) if self.store_secret && self.locked.is_none() => Some(secret.as_bytes()),
+            _ => None,
+        }
+    }
+
+    /// Records the type of the keys. Types that native filters do not have are not recorded.
+    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
+        self.key_type = key_type.and_then(key_type::recorded);
+    }
+
+    /// Sets the label. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        let end = (0..=label.len().min(MAX_LABEL)).rev().find(|&end| label.is_char_boundary(end));
+        self.label = label[..end.unwrap_or(0)].to_owned();
+    }
+}
+
+/// The array as lines. `bits` has the length given by the shape, as was checked when the filter was made.
+#[inline(always)]
+pub fn lines(bits: &[u8]) -> &[Line] {
+    bits.as_chunks().0
+}
+
+/// As [`lines`], mutable.
+#[inline(always)]
+pub fn lines_mut(bits: &mut [u8]) -> &mut [Line] {
+    bits.as_chunks_mut().0
+}

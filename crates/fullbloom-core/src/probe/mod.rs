@@ -1,0 +1,3 @@
+//! The bits that a key sets in its lines.
+
+pub mod lines;

@@ -1,0 +1,260 @@
+//! The builder of full filters: keys in, the bytes of RocksDB's builder out.
+//!
+//! ```text
+//!   insert ─► hash ─► drop repeats ─► hashes, their xor ─► finish ─► filter ─► encode ─► verify
+//! ```
+//!
+//! A filter's size follows from its hashes, so they are kept until it is built: eight bytes each, four for
+//! the legacy type.
+
+use super::FullFilter;
+use super::construction::{BuildError, Construction, Hashes};
+use super::entries::{Entries, GROUP};
+use super::fast_local::Xxph3;
+use super::legacy::Bloom32;
+use super::memory::{Length, MemoryBalance};
+use super::reservation::{Account, BUCKET, Reservation};
+use super::sizing::{FilterType, Policy};
+use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use alloc::sync::Arc;
+use core::mem;
+use fullbloom_core::kernel::Cpu;
+use fullbloom_core::kernel::pipeline::hash_all;
+use fullbloom_core::keys::Keys;
+
+/// Which of a key and its alternative (its prefix) is stored first, and which repeats are dropped.
+///
+/// The order decides a Ribbon filter's seed and length, and the repeats decide the number of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AltOrder {
+    /// RocksDB 9.6 and later: the alternative first; repeats are detected by hash, including repeats of the
+    /// previous key.
+    #[default]
+    AltFirst,
+    /// Before 9.6: the key first, then the alternative, each dropped only if it repeats the last stored hash.
+    /// (Those versions' tables compare the keys themselves before they add any.)
+    KeyFirst,
+}
+
+/// Builds full filters, one after the other.
+#[derive(Debug)]
+pub struct Builder {
+    policy: Policy,
+    order: AltOrder,
+    detects_corruption: bool,
+    account: Option<Account>,
+    open: Collected,
+    /// The hashes of the last filter, until [`verify`](Builder::verify) has used them.
+    unverified: Option<Collected>,
+}
+
+/// The hashes of one filter, and the bytes charged for them.
+#[derive(Debug)]
+struct Collected {
+    hashes: Hashes,
+    charged: u64,
+}
+
+impl Collected {
+    fn new(kind: FilterType) -> Collected {
+        let hashes = match kind {
+            FilterType::Legacy => Hashes::Narrow(Entries::default()),
+            FilterType::FastLocal | FilterType::Ribbon => Hashes::Wide(Entries::default()),
+        };
+        Collected { hashes, charged: 0 }
+    }
+}
+
+impl Builder {
+    /// A builder for this policy.
+    pub fn new(policy: Policy) -> Builder {
+        Builder {
+            policy,
+            order: AltOrder::default(),
+            detects_corruption: false,
+            account: None,
+            open: Collected::new(policy.filter_type),
+            unverified: None,
+        }
+    }
+
+    /// The order of a key and its alternative.
+    pub fn with_alt_order(self, order: AltOrder) -> Builder {
+        Builder { order, ..self }
+    }
+
+    /// RocksDB's `detect_filter_construct_corruption`: an XOR of all hashes, computed as they are added, is
+    /// compared after the filter has been filled; and [`verify`](Builder::verify) looks up every hash in the
+    /// finished bytes. The bytes of an intact filter do not change.
+    pub fn with_corruption_detection(self) -> Builder {
+        Builder { detects_corruption: true, ..self }
+    }
+
+    /// Charges memory to this budget, as RocksDB charges its block cache. Charged are: hashes in buckets of
+    /// 32,768, reserved when a bucket is half full; a Ribbon filter's rows (20 bytes per slot) while it is
+    /// solved, where a refusal means that FastLocalBloom is built instead; and each finished filter, until
+    /// the builder is dropped. Other refusals are ignored. The legacy type is not charged, as in RocksDB.
+    pub fn with_reservation(self, budget: Arc<dyn Reservation>) -> Builder {
+        Builder { account: Some(Account::new(budget)), ..self }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Sets another policy of the same type, for the keys inserted since the last filter and for later ones.
+    #[doc(hidden)]
+    pub fn set_policy(&mut self, policy: Policy) {
+        debug_assert_eq!(policy.filter_type, self.policy.filter_type);
+        self.policy = policy;
+    }
+
+    /// The number of hashes kept for the next filter: `num_filter_entries` in a table's properties.
+    pub fn entries(&self) -> u64 {
+        match &self.open.hashes {
+            Hashes::Narrow(entries) => entries.len(),
+            Hashes::Wide(entries) => entries.len(),
+        }
+    }
+
+    /// Adds a key; a repeat of the last stored key is dropped.
+    pub fn insert(&mut self, key: &[u8]) {
+        match &mut self.open.hashes {
+            Hashes::Narrow(entries) => {
+                entries.add(bloom32_rocksdb(key));
+            }
+            Hashes::Wide(entries) => {
+                let stored = entries.add(xxph3_rocksdb(key));
+                self.charge_entries(stored.into());
+            }
+        }
+    }
+
+    /// Adds many keys in order, as [`insert`](Builder::insert) does; faster, since they are hashed together.
+    pub fn insert_batch<K: Keys<Xxph3> + Keys<Bloom32> + ?Sized>(&mut self, keys: &K) {
+        const CHUNK: usize = 256;
+        let count = Keys::<Xxph3>::count(keys);
+        for start in (0..count).step_by(CHUNK) {
+            let len = CHUNK.min(count - start);
+            match &mut self.open.hashes {
+                Hashes::Narrow(entries) => {
+                    let mut hashes = [0; CHUNK];
+                    keys.hash_into(&Bloom32, start, &mut hashes[..len], false);
+                    for &hash in &hashes[..len] {
+                        entries.add(hash);
+                    }
+                }
+                Hashes::Wide(entries) => {
+                    let mut hashes = [0; CHUNK];
+                    hash_all(Cpu::in_use(), keys, &Xxph3, start, &mut hashes[..len]);
+                    let stored = hashes[..len].iter().map(|&hash| u64::from(entries.add(hash))).sum();
+                    self.charge_entries(stored);
+                }
+            }
+        }
+    }
+
+    /// Adds a key and its alternative, such as its prefix, in the builder's [`AltOrder`].
+    pub fn insert_with_alt(&mut self, key: &[u8], alt: &[u8]) {
+        if self.order == AltOrder::KeyFirst {
+            self.insert(key);
+            self.insert(alt);
+            return;
+        }
+        match &mut self.open.hashes {
+            Hashes::Narrow(entries) => {
+                entries.add_with_alt(bloom32_rocksdb(key), bloom32_rocksdb(alt));
+            }
+            Hashes::Wide(entries) => {
+                let stored = entries.add_with_alt(xxph3_rocksdb(key), xxph3_rocksdb(alt));
+                self.charge_entries(stored.map(u64::from).iter().sum());
+            }
+        }
+    }
+
+    /// Charges a bucket when the count, of which the last `stored` are new, has passed its middle.
+    #[inline]
+    fn charge_entries(&mut self, stored: u64) {
+        let Some(account) = &mut self.account else { return };
+        let Hashes::Wide(entries) = &self.open.hashes else { return };
+        let buckets = |count: u64| (count + GROUP as u64 / 2) / GROUP as u64;
+        if buckets(entries.len()) > buckets(entries.len() - stored) {
+            account.charge(BUCKET); // a refusal changes nothing, as in RocksDB
+            self.open.charged += BUCKET;
+        }
+    }
+
+    /// The filter of the keys added since the last one.
+    pub fn finish(&mut self) -> Result<FullFilter, BuildError> {
+        self.finish_as(&Length::ByRule)
+    }
+
+    /// As [`finish`](Builder::finish), in exactly this many bytes, trailer included. The number of probes
+    /// follows the length, as with `optimize_filters_for_memory`. This is how a table's filter is rebuilt.
+    pub fn finish_with_len(&mut self, content_len: u64) -> Result<FullFilter, BuildError> {
+        self.finish_as(&Length::Exact(content_len))
+    }
+
+    /// As [`finish`](Builder::finish), with a length that RocksDB's `optimize_filters_for_memory` would
+    /// choose. `usable` returns the usable size of an allocation of the given size, as `malloc_usable_size`
+    /// does.
+    pub fn finish_for_memory(
+        &mut self,
+        balance: &MemoryBalance,
+        usable: &dyn Fn(u64) -> u64,
+    ) -> Result<FullFilter, BuildError> {
+        self.finish_as(&Length::Balanced { balance, usable })
+    }
+
+    fn finish_as(&mut self, length: &Length<'_>) -> Result<FullFilter, BuildError> {
+        self.forget_unverified();
+        let collected = mem::replace(&mut self.open, Collected::new(self.policy.filter_type));
+        let construction = Construction {
+            policy: &self.policy,
+            length,
+            account: &mut self.account,
+            detects_corruption: self.detects_corruption,
+        };
+        let built = construction.build(&collected.hashes);
+        self.unverified = Some(collected);
+        if !self.detects_corruption || built.is_err() {
+            self.forget_unverified();
+        }
+        built
+    }
+
+    fn forget_unverified(&mut self) {
+        if let (Some(Collected { charged, .. }), Some(account)) = (self.unverified.take(), &mut self.account)
+        {
+            account.release(charged);
+        }
+    }
+
+    /// Looks up every hash the filter was built from in the finished bytes, as RocksDB would read them. Call
+    /// it when the bytes are in the buffer they will be written from. Without corruption detection nothing is
+    /// checked.
+    ///
+    /// Bytes that match every key pass: no key is lost.
+    ///
+    /// ```
+    /// use fullbloom_dialects::rocksdb::{BuildError, Builder, FilterType, Policy};
+    /// let mut builder = Builder::new(Policy::new(FilterType::FastLocal, 10.0)?).with_corruption_detection();
+    /// builder.insert(b"key");
+    /// let mut bytes = builder.finish()?.encode();
+    /// bytes[..64].fill(0); // for example, a failing disk controller
+    /// assert_eq!(builder.verify(&bytes), Err(BuildError::KeysLost { missing: 1, of: 1 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify(&mut self, content: &[u8]) -> Result<(), BuildError> {
+        let verdict = match &self.unverified {
+            Some(collected) => collected.hashes.all_in(content),
+            None => Ok(()),
+        };
+        self.forget_unverified();
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
+
+use super::bulk::{self, Buffers};
+use super::change::Change;
+use super::filter::{DynamicFilter, RemoveError, Store, cpu};
+use super::insert::Insert;
+use super::look::Look;
+use super::options::Mode;
+use super::shards::Shards;
+use crate::slots::GROUP;
+use fullbloom_core::error::SizeError;
+use fullbloom_core::kernel::pipeline::{Answers, eight_bools, hash_all};
+use fullbloom_core::keys::Keys;
+use fullbloom_core::native::hashing::Hasher;
+
+/// Keys hashed at once; a multiple of 64.
+const CHUNK: usize = 1024;
+
+/// The hashes of a chunk, and after them hashes that mean nothing, so that there is always one more group.
+/// The lines of a group are prefetched one group before its keys are processed.
+pub(crate) type Ahead = [u64; CHUNK + GROUP];
+
+/// The answers of a chunk.
+pub(crate) type Bits = [u64; CHUNK / 64];
+
+impl<S: AsRef<[u8]>> DynamicFilter<S> {
+    /// Looks up many keys, in any of the forms of [`Keys`]. Faster than single lookups.
+    ///
+    /// # Panics
+    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
+    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+        let mut answers = answers.into();
+        answers.check_len(keys.count());
+        if self.head.locked.is_some() {
+            return answers.fill(keys.count(), true);
+        }
+        let done = chunks(keys, 0, &self.hasher, Some(answers), |hashes, len, bits| {
+            match &self.store {
+                Store::Shards(shards) => match shards.even() {
+                    Some(even) => cpu().run(Look { filter: self, store: even, hashes, len, bits }),
+                    None => cpu().run(Look { filter: self, store: shards.as_ref(), hashes, len, bits }),
+                },
+                Store::Flat(flat) => cpu().run(Look { filter: self, store: flat.even(), hashes, len, bits }),
+            }
+            Ok::<(), core::convert::Infallible>(())
+        });
+        let Ok(_) = done;
+    }
+
+    /// How many of these keys may be present.
+    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
+        let mut words = alloc::vec![0u64; keys.count().div_ceil(64)];
+        self.may_contain_batch(keys, &mut words);
+        words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// Calls `work` with the hashes of chunks of keys, from this key on, and their number, stores the answers,
+/// and counts those that are yes.
+fn chunks<K: Keys<Hasher> + ?Sized, E>(
+    keys: &K,
+    first: usize,
+    hasher: &Hasher,
+    mut answers: Option<Answers<'_>>,
+    mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut hashes = [0; CHUNK + GROUP];
+    let mut count = 0;
+    for start in (first..keys.count()).step_by(CHUNK) {
+        let len = CHUNK.min(keys.count() - start);
+        hash_all(cpu(), keys, hasher, start, &mut hashes[..len]);
+        let mut bits = [0; CHUNK / 64];
+        let done = work(&hashes, len, &mut bits);
+        count += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        match &mut answers {
+            None => {}
+            Some(Answers::Bools(bools)) => {
+                for (bools, word) in bools[start..][..len].chunks_mut(64).zip(bits) {
+                    for (eight, byte) in bools.chunks_mut(8).zip(word.to_le_bytes()) {
+                        eight.copy_from_slice(&eight_bools(byte)[..eight.len()]);
+                    }
+                }
+            }
+            Some(Answers::Bits(words)) => {
+                let words = &mut words[start / 64..][..len.div_ceil(64)];
+                words.copy_from_slice(&bits[..words.len()]);
+            }
+        }
+        done?;
+    }
+    Ok(count)
+}
+
+/// Inserts keys into a set as long as there are so many that it pays to sort them. Returns how many those
+/// are, and how many were new.
+fn insert_sorted<K: Keys<Hasher> + ?Sized>(
+    shards: &mut Shards,
+    keys: &K,
+    hasher: &Hasher,
+) -> Result<(usize, u64), SizeError> {
+    let (mut start, mut new) = (0, 0);
+    let mut buffers = None;
+    loop {
+        let len = bulk::MOST.min(keys.count() - start);
+        if !shards.pays_to_sort(len) {
+            return Ok((start, new));
+        }
+        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len)) else {
+            return Ok((start, new)); // it can be done without
+        };
+        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
+        new += shards.insert_sorted(buffers, len)?;
+        start += len;
+    }
+}
+
+/// Calls `work` with the hashes of chunks of keys, from this key on, in an order that keeps the lines of many
+/// of them in the cache, as long as there are so many that it pays. Returns how many those are, and the
+/// number of yeses.
+fn chunks_by_line<K: Keys<Hasher> + ?Sized, E>(
+    keys: &K,
+    mut start: usize,
+    hasher: &Hasher,
+    lines: u64,
+    mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
+) -> Result<(usize, u64), E> {
+    let mut count = 0;
+    let mut buffers = None;
+    loop {
+        let len = bulk::MOST.min(keys.count() - start);
+        if !bulk::pays_to_distribute(len, lines) {
+            return Ok((start, count));
+        }
+        // After the hashes, room for one more group and for a whole chunk.
+        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len + CHUNK + GROUP)) else {
+            return Ok((start, count)); // it can be done without
+        };
+        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
+        let hashes = buffers.distribute(len, lines);
+        for at in (0..len).step_by(CHUNK) {
+            let mut bits = [0; CHUNK / 64];
+            let ahead = hashes[at..].first_chunk().expect("room for a whole chunk");
+            work(ahead, CHUNK.min(len - at), &mut bits)?;
+            count += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
+        start += len;
+    }
+}
+
+/// The hashes of a group.
+#[inline(always)]
+pub(crate) fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
+    &hashes.as_chunks().0[group]
+}
+
+impl DynamicFilter {
+    /// Adds many keys. Returns how many were new.
+    ///
+    /// If a set must grow for them, and there are many compared with the keys that it has, they are sorted
+    /// first; if the filter is larger than the caches, they are inserted in the order of its lines. This
+    /// takes 16 bytes for each of up to two million keys while it lasts; without that memory they are
+    /// inserted one by one.
+    ///
+    /// # Errors
+    /// When the memory to grow cannot be allocated; some of the keys have then been inserted.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
+        self.insert_chunks(keys, None)
+    }
+
+    /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
+    /// new. Returns how many were new.
+    ///
+    /// # Errors
+    /// As [`insert_batch`](Self::insert_batch). The keys after the failure are reported as not new.
+    ///
+    /// # Panics
+    /// If the number of places in `new` is not the number of keys, or if the filter is
+    /// [locked](Self::is_locked).
+    pub fn insert_batch_new<'a, K: Keys<Hasher> + ?Sized>(
+        &mut self,
+        keys: &K,
+        new: impl Into<Answers<'a>>,
+    ) -> Result<u64, SizeError> {
+        let mut new = new.into();
+        new.check_len(keys.count());
+        new.fill(keys.count(), false);
+        self.insert_chunks(keys, Some(new))
+    }
+
+    fn insert_chunks<K: Keys<Hasher> + ?Sized>(
+        &mut self,
+        keys: &K,
+        new: Option<Answers<'_>>,
+    ) -> Result<u64, SizeError> {
+        self.head.assert_takes_keys();
+        self.make_shards()?;
+        let hasher = self.hasher.clone();
+        let (mut start, mut count) = (0, 0);
+        if let (None, Mode::Set, Store::Shards(shards)) = (&new, self.plan.mode, &mut self.store) {
+            (start, count) = insert_sorted(shards, keys, &hasher)?;
+        }
+        let lines = self.array_len();
+        let in_order = new.is_some();
+        let mut work = |hashes: &Ahead, len, bits: &mut Bits| match (self.plan.mode, &mut self.store) {
+            (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
+            _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
+        };
+        if !in_order {
+            let (end, more) = chunks_by_line(keys, start, &hasher, lines, &mut work)?;
+            (start, count) = (end, count + more);
+        }
+        Ok(count + chunks(keys, start, &hasher, new, work)?)
+    }
+
+    /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). Returns
+    /// how many were.
+    ///
+    /// # Errors
+    /// If the filter does not count its keys.
+    ///
+    /// # Panics
+    /// If the number of places in `removed` is not the number of keys; and as [`remove`](Self::remove).
+    pub fn remove_batch<'a, K: Keys<Hasher> + ?Sized>(
+        &mut self,
+        keys: &K,
+        removed: impl Into<Answers<'a>>,
+    ) -> Result<u64, RemoveError> {
+        self.head.assert_takes_keys();
+        let removed = removed.into();
+        removed.check_len(keys.count());
+        if self.plan.mode != Mode::Counting {
+            return Err(RemoveError::NotDeletable);
+        }
+        self.make_shards()?;
+        let hasher = self.hasher.clone();
+        chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
+            cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(RemoveError::Size)
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! The kind `dynamic`: a filter that grows, deletes, counts, expires, merges and lists.
+//!
+//! It keeps a fingerprint of each key: the first bits of its hash. So it can do without the keys what a Bloom
+//! filter needs them for. With `n` keys, a lookup of an absent key is wrong with probability `n / 2^bits`:
+//! the bits are chosen so that this is the requested rate at the promised number of keys. With fewer keys the
+//! rate is lower, with more it is higher; [`expected_fpr`](DynamicFilter::expected_fpr) and
+//! [`fpr_with`](DynamicFilter::fpr_with) state it exactly.
+//!
+//! ```text
+//!   options.rs    what is asked for                clock.rs    generations, for expiry
+//!   filter.rs     DynamicFilter: what it answers   single.rs   one key in or out
+//!   batch.rs      many keys at once                look.rs, insert.rs, change.rs   a chunk of them
+//!   shards.rs     prefix ─► shard                  shard.rs    one shard: insert, remove
+//!   growth.rs     shards that grow and split       places.rs   where keys belong
+//!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
+//!   shape.rs      which line, and how it is divided           slots.rs   one line
+//!   flat.rs       a file in place                  file.rs     its bytes
+//!   shared.rs     parts with locks, for many threads          bulk.rs   many new keys, sorted
+//! ```
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod batch;
+mod bulk;
+mod change;
+mod clock;
+mod convert;
+mod expiry;
+mod file;
+mod filter;
+mod flat;
+mod growth;
+mod insert;
+#[cfg(feature = "std")]
+mod journal;
+mod lines;
+mod look;
+mod merge;
+mod options;
+mod places;
+mod pool;
+mod shape;
+mod shard;
+mod shards;
+#[cfg(feature = "std")]
+mod shared;
+mod single;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+pub use expiry::Generation;
+pub use filter::{DynamicFilter, RemoveError};
+#[doc(inline)]
+pub use fullbloom_core::{error, keys};
+#[cfg(feature = "std")]
+pub use journal::{Journal, JournalWriter, read_with_journal};
+pub use merge::Fingerprint;
+pub use options::{DynamicOptions, Expiry, Keep, Mode};
+#[cfg(feature = "std")]
+pub use shared::SharedDynamicFilter;

@@ -1,0 +1,91 @@
+//! The memory of the lines: pages that shards take and give back.
+
+use super::shape::PAGE;
+use alloc::vec::Vec;
+use fullbloom_core::bits::Owned;
+use fullbloom_core::error::SizeError;
+use fullbloom_core::kernel::lines::Line;
+
+/// Pages of a chunk: 4 MiB, for which huge pages are requested.
+const CHUNK_PAGES: u64 = 256;
+
+/// Lines and bytes of a chunk.
+const CHUNK_LINES: usize = (CHUNK_PAGES * PAGE) as usize;
+const CHUNK_LEN: usize = CHUNK_LINES * 64;
+
+/// Lines with numbers: first those that were there from the beginning, then chunks. A page is [`PAGE`] lines
+/// in a row, from any number on.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    first: Owned,
+    chunks: Vec<Owned>,
+    /// The first lines of pages that nobody uses.
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// Exactly this many lines, all in use: 0, 1, 2 …
+    pub(crate) fn exact(lines: u64) -> Result<Pool, SizeError> {
+        Ok(Pool { first: Owned::zeroed(lines * 64)?, chunks: Vec::new(), free: Vec::new() })
+    }
+
+    /// Takes a page: its first line. Its lines are those of its last user, or zero.
+    pub(crate) fn take(&mut self) -> Result<u32, SizeError> {
+        if let Some(page) = self.free.pop() {
+            return Ok(page);
+        }
+        let memory = |_| SizeError::Memory { bytes: CHUNK_PAGES * 4 };
+        // So that pages can always be given back.
+        let pages = self.first().len() / PAGE as usize + CHUNK_PAGES as usize * (self.chunks.len() + 1);
+        self.free.try_reserve(pages).map_err(memory)?;
+        // In the first chunk, most of which small filters do not need, untouched pages cost nothing.
+        self.chunks.push(match (self.first().len(), self.chunks.len()) {
+            (0, 0) => Owned::zeroed_in_small_pages(CHUNK_LEN)?,
+            _ => Owned::zeroed(CHUNK_LEN as u64)?,
+        });
+        let first = self.first().len() + (self.chunks.len() - 1) * CHUNK_LINES;
+        self.free.extend((first..first + CHUNK_LINES).step_by(PAGE as usize).rev().map(|line| line as u32));
+        Ok(self.free.pop().expect("a chunk has pages"))
+    }
+
+    /// Gives a page back.
+    pub(crate) fn give(&mut self, first: u32) {
+        self.free.push(first);
+    }
+
+    /// The lines that were there from the beginning.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> &[Line] {
+        self.first.as_ref().as_chunks().0
+    }
+
+    #[inline(always)]
+    pub(crate) fn first_mut(&mut self) -> &mut [Line] {
+        self.first.as_mut().as_chunks_mut().0
+    }
+
+    /// A line by its number.
+    #[inline(always)]
+    pub(crate) fn line(&self, number: u32) -> &Line {
+        let first = self.first();
+        match (number as usize).checked_sub(first.len()) {
+            None => &first[number as usize],
+            Some(rest) => &self.chunks[rest / CHUNK_LINES].as_ref().as_chunks().0[rest % CHUNK_LINES],
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn line_mut(&mut self, number: u32) -> &mut Line {
+        let first = self.first.as_mut().as_chunks_mut().0;
+        match (number as usize).checked_sub(first.len()) {
+            None => &mut first[number as usize],
+            Some(rest) => &mut self.chunks[rest / CHUNK_LINES].as_mut().as_chunks_mut().0[rest % CHUNK_LINES],
+        }
+    }
+
+    /// Bytes of the lines in use.
+    pub(crate) fn byte_len(&self) -> u64 {
+        let lines = self.first().len() + self.chunks.len() * CHUNK_LINES;
+        lines as u64 * 64 - self.free.len() as u64 * PAGE * 64
+    }
+}

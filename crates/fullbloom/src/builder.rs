@@ -1,0 +1,207 @@
+//! A filter for keys whose number is known only at the end, as in the filter block of a sorted table.
+
+use crate::Filter;
+use alloc::vec::Vec;
+use fullbloom_core::error::SizeError;
+use fullbloom_core::keys::{Hashes, Key};
+use fullbloom_core::memory;
+use fullbloom_core::native::hashing::{Hasher, Hashing};
+use fullbloom_core::native::sizing::Sizing;
+use fullbloom_core::sizing::{Request, Target};
+
+/// Collects the keys of a table, sizes the filter for them at the end, and gives its bytes.
+///
+/// ```
+/// use fullbloom::{FilterBuilder, Filter};
+///
+/// let mut builder = FilterBuilder::with_bits_per_key(10.0);
+/// for key in ["apple", "pear", "plum"] {
+///     builder.add(key);
+/// }
+/// let block = builder.finish()?;          // store these bytes in the table
+///
+/// let filter = Filter::read(block); // never fails
+/// assert!(filter.may_contain("pear"));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+///
+/// A key is kept as its hash, in eight bytes. The versions of a key that follow each other count as one key, and
+/// so do the prefixes of keys that share one: add the keys in the order of the table.
+#[derive(Debug, Clone)]
+pub struct FilterBuilder {
+    target: Target,
+    hashing: Hashing,
+    hasher: Hasher,
+    hashes: Vec<u64>,
+    last_prefix: Option<u64>,
+    /// The allocation that failed: the hashes are incomplete, and no filter can be built of them.
+    failed: Option<SizeError>,
+}
+
+impl FilterBuilder {
+    /// A filter with this many bits for each key. 10 bits give a rate of about 1 %.
+    pub fn with_bits_per_key(bits_per_key: f64) -> FilterBuilder {
+        FilterBuilder::new(Target::BitsPerKey(bits_per_key))
+    }
+
+    /// A filter with this rate of false positives.
+    pub fn with_fpr(fpr: f64) -> FilterBuilder {
+        FilterBuilder::new(Target::Fpr(fpr))
+    }
+
+    fn new(target: Target) -> FilterBuilder {
+        let hashing = Hashing::default();
+        let hasher = Hasher::new(&hashing);
+        FilterBuilder { target, hashing, hasher, hashes: Vec::new(), last_prefix: None, failed: None }
+    }
+
+    /// Hashes keys with this seed or secret instead of seed 0.
+    ///
+    /// # Panics
+    /// If keys have been added: they have been hashed.
+    #[must_use]
+    pub fn hashing(self, hashing: Hashing) -> FilterBuilder {
+        assert!(self.is_empty(), "keys were added, and hashed in another way");
+        FilterBuilder { hasher: Hasher::new(&hashing), hashing, ..self }
+    }
+
+    /// Adds a key. Adding a key again, directly after itself, changes nothing.
+    #[inline]
+    pub fn add(&mut self, key: impl Key<Hasher>) {
+        self.add_hash(key.hash_with(&self.hasher));
+    }
+
+    /// Adds a key and its prefix; both can be looked up. Adding the next version of a key, or the next key of
+    /// a prefix, does not add the key or the prefix again.
+    #[inline]
+    pub fn add_with_prefix(&mut self, key: impl Key<Hasher>, prefix: impl Key<Hasher>) {
+        let (hash, prefix) = (key.hash_with(&self.hasher), prefix.hash_with(&self.hasher));
+        let (last, last_prefix) = (self.hashes.last().copied(), self.last_prefix);
+        // The prefix is stored before the key, so that the last stored hash is that of the last key.
+        if Some(prefix) != last_prefix && prefix != hash && Some(prefix) != last {
+            self.store(prefix);
+        }
+        self.last_prefix = Some(prefix);
+        if Some(hash) != last && Some(hash) != last_prefix {
+            self.store(hash);
+        }
+    }
+
+    /// As [`add`](Self::add), for a hash that [`hash`](Self::hash) or a filter with the same seed or secret
+    /// computed.
+    #[inline]
+    pub fn add_hash(&mut self, hash: u64) {
+        if self.hashes.last() != Some(&hash) {
+            self.store(hash);
+        }
+    }
+
+    #[inline]
+    fn store(&mut self, hash: u64) {
+        if let Err(failed) = memory::push(&mut self.hashes, hash) {
+            self.failed = Some(failed);
+        }
+    }
+
+    /// The hash of a key under the seed or secret of the filter.
+    #[inline]
+    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
+        key.hash_with(&self.hasher)
+    }
+
+    /// The hashes that the filter will have: of keys and prefixes, without repeats that followed each other.
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// The number of keys and prefixes, without repeats that followed each other.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether no key has been added.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The filter of the keys so far.
+    ///
+    /// # Errors
+    /// If the rate or the bits per key are out of range, or memory did not suffice, also earlier for the keys.
+    pub fn build(&self) -> Result<Filter, SizeError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let request = Request { expected_keys: self.hashes.len() as u64, target: self.target };
+        let mut filter = Filter::with_sizing(&Sizing::new(&request)?, self.hashing.clone())?;
+        filter.insert_batch(&Hashes(&self.hashes));
+        Ok(filter)
+    }
+
+    /// The encoded filter of the keys so far. The builder is empty afterwards and keeps its memory, for the
+    /// next table.
+    ///
+    /// # Errors
+    /// As of [`build`](Self::build).
+    pub fn finish(&mut self) -> Result<Vec<u8>, SizeError> {
+        let filter = self.build();
+        self.clear();
+        filter.map(|filter| filter.encode())
+    }
+
+    /// Removes all keys; keeps the memory for the next table.
+    pub fn clear(&mut self) {
+        self.hashes.clear();
+        (self.last_prefix, self.failed) = (None, None);
+    }
+}
+
+impl<K> Extend<K> for FilterBuilder
+where
+    K: Key<Hasher>,
+{
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        keys.into_iter().for_each(|key| self.add(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_and_prefixes_that_repeat_count_once() {
+        let mut builder = FilterBuilder::with_bits_per_key(10.0);
+        for key in ["a/1", "a/1", "a/2", "a/2", "b/1", "b/2", "b/2", "b"] {
+            builder.add_with_prefix(key, key.split('/').next().unwrap());
+        }
+        assert_eq!(builder.len(), 6, "four keys and two prefixes; the key \"b\" is its own prefix");
+        let filter = Filter::decode(&builder.finish().unwrap()).unwrap();
+        assert!(["a", "b", "a/1", "a/2", "b/1", "b/2"].iter().all(|key| filter.may_contain(key)));
+        assert!(builder.is_empty());
+        builder.extend(["x", "x", "y"]);
+        assert_eq!(builder.len(), 2);
+    }
+
+    #[test]
+    fn the_filter_is_that_of_a_known_number_of_keys() {
+        let mut builder = FilterBuilder::with_fpr(0.001).hashing(Hashing::Seed(7));
+        let sizing = Request { expected_keys: 5_000, target: Target::Fpr(0.001) };
+        let mut expected = Filter::with_sizing(&Sizing::new(&sizing).unwrap(), Hashing::Seed(7)).unwrap();
+        for key in 0..5_000 {
+            builder.add(key);
+            expected.insert(key);
+        }
+        assert_eq!(builder.build().unwrap().encode(), expected.encode());
+        assert_eq!(builder.finish().unwrap(), expected.encode());
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_errors_at_the_end() {
+        let mut builder = FilterBuilder::with_bits_per_key(-1.0);
+        builder.add("key");
+        assert!(matches!(builder.finish(), Err(SizeError::Value { .. })));
+        assert!(FilterBuilder::with_fpr(f64::NAN).finish().is_err());
+        assert!(!FilterBuilder::with_fpr(0.01).build().unwrap().may_contain("key"));
+    }
+}
