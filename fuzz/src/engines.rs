@@ -1,7 +1,7 @@
 //! The engines' own files: tables, filter blocks, manifests, and the components of Cassandra's sstables.
 
 use fullbloom_sstable::{bti, index, scylla, statistics, toc};
-use fullbloom_table::filter::{Family, PartitionedBlock, PerBlock, Question};
+use fullbloom_table::filter::{Family, Holds, PartitionedBlock, PerBlock, Question};
 use fullbloom_table::manifest::Manifest;
 use fullbloom_table::{EnginePrefix, FilterSize, Limits, Table, TableOptions};
 
@@ -54,7 +54,7 @@ pub fn filter_blocks(data: &[u8]) {
             }
         }
     }
-    let Ok(top) = PartitionedBlock::new(block, 0, kind & 2 != 0, kind & 4 != 0) else { return };
+    let Ok(top) = PartitionedBlock::new(block, 0, Holds::default(), kind & 2 != 0, kind & 4 != 0) else { return };
     for question in [Question::Get, Question::Seek, Question::SeekBack] {
         let _ = top.partition_for(question, b"key");
     }

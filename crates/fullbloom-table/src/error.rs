@@ -5,42 +5,11 @@
 //! [`TableFilter`](crate::TableFilter).
 
 use fullbloom::{DecodeError, SizeError};
+pub use fullbloom_blocks::At;
+use fullbloom_blocks::BlockError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// A place in a table file.
-///
-/// Blocks may be compressed, so a place inside one is counted from the start of its plain contents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
-    /// Offset in the file: of the byte itself, or of the block it is in.
-    pub file: u64,
-    /// Offset in the plain contents of the block at `file`.
-    pub inside: Option<u64>,
-}
-
-impl At {
-    /// A byte inside the plain contents of a block.
-    pub(crate) fn inside(block: u64, offset: usize) -> At {
-        At { file: block, inside: Some(offset as u64) }
-    }
-}
-
-impl From<u64> for At {
-    fn from(file: u64) -> At {
-        At { file, inside: None }
-    }
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.inside {
-            None => write!(f, "byte {}", self.file),
-            Some(inside) => write!(f, "byte {inside} of the block at byte {}", self.file),
-        }
-    }
-}
 
 /// What is wrong, and where.
 #[derive(Debug)]
@@ -192,6 +161,20 @@ impl From<SizeError> for Problem {
     }
 }
 
+impl From<BlockError> for Problem {
+    fn from(error: BlockError) -> Problem {
+        match error {
+            BlockError::Truncated { field, at, need, have } => Problem::Truncated { field, at, need, have },
+            BlockError::Value { field, at, got, allowed } => Problem::Value { field, at, got, allowed },
+            BlockError::Unsupported { what, at } => Problem::Unsupported { what, at },
+            BlockError::Damaged { at, cause } => Problem::Block { at, cause },
+            BlockError::Size(cause) => Problem::Size(cause),
+            BlockError::Construction { why } => Problem::Construction { why },
+            _ => Problem::Construction { why: "a later version's check failed" }, // both have one version
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -273,6 +256,12 @@ impl TableError {
 impl From<Problem> for TableError {
     fn from(problem: Problem) -> TableError {
         TableError { path: None, problem }
+    }
+}
+
+impl From<BlockError> for TableError {
+    fn from(error: BlockError) -> TableError {
+        Problem::from(error).into()
     }
 }
 

@@ -12,12 +12,11 @@ use crate::block::{IndexEntries, IndexFormat};
 use crate::contents::Contents;
 use crate::error::{At, Problem, TableError};
 use crate::handle::Handle;
-use crate::internal_key::KeyOrder;
+use crate::internal_key::Target;
 use crate::properties::Properties;
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
-use std::cmp::Ordering;
 
 /// The types of index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -61,37 +60,6 @@ impl IndexShape {
         let delta_values = properties.index_has_delta_values();
         let format = IndexFormat { delta_values, first_keys: index_type == IndexType::FirstKey };
         Ok(IndexShape { handle, index_type, format, user_keys: properties.index_has_user_keys() })
-    }
-}
-
-/// The target of a search in an index: the first entry not before it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Target<'k> {
-    pub(crate) user_key: &'k [u8],
-    /// The versions of the user key that count: those not newer than this. With the type, as one number.
-    pub(crate) packed: u64,
-}
-
-impl<'k> Target<'k> {
-    /// Any version of the key. A little under the greatest number: shortened index keys carry that one, and
-    /// an engine's own lookups, which begin at a real sequence number, sort after those.
-    pub(crate) fn newest(user_key: &'k [u8]) -> Target<'k> {
-        Target { user_key, packed: (crate::internal_key::MAX_SEQUENCE - 1) << 8 | 0xff }
-    }
-
-    /// After all versions of the key: where a backward seek begins.
-    pub(crate) fn oldest(user_key: &'k [u8]) -> Target<'k> {
-        Target { user_key, packed: 0 }
-    }
-
-    /// How an index key compares with this target.
-    #[inline]
-    pub(crate) fn order(&self, order: KeyOrder, key: &[u8], user_keys: bool) -> Ordering {
-        let (user, packed) = match key.split_last_chunk::<8>() {
-            Some((user, footer)) if !user_keys => (user, u64::from_le_bytes(*footer)),
-            _ => return order.user(key, self.user_key),
-        };
-        order.user(user, self.user_key).then_with(|| self.packed.cmp(&packed))
     }
 }
 
@@ -193,9 +161,15 @@ impl<'t, S: Source> DataBlocks<'t, S> {
     }
 }
 
+/// Where the block and its trailer end, if that is not past `limit`.
+pub(crate) fn end_of(handle: Handle, role: Role, limit: u64) -> Result<u64, Problem> {
+    let Handle { offset, size } = handle;
+    handle.end(limit).ok_or(Problem::Handle { of: role.as_str(), offset, size, limit })
+}
+
 /// Where the block ends, if it is inside the file and not before `earliest`.
 pub(crate) fn in_order(handle: Handle, earliest: u64, role: Role, limit: u64) -> Result<u64, Problem> {
-    let end = handle.end(role.as_str(), limit)?;
+    let end = end_of(handle, role, limit)?;
     if handle.offset < earliest {
         return Err(Problem::Order { of: role.as_str(), at: handle.offset, earliest });
     }

@@ -5,7 +5,7 @@
 //! | read `.sst` and `.ldb` files, format_version 0 to 7 | [`Table`] |
 //! | ask a table's filter as the engine's read path does | [`Table::filter`], [`TableFilter`] |
 //! | look at a filter, verify it, build it again | [`Table::inspect`], [`Table::verify`], [`Table::rebuild_filter`] |
-//! | filter blocks without a table: build them, ask borrowed ones | [`filter::build`], [`filter`] |
+//! | filter blocks without a table: the crate `fullbloom-blocks` | [`filter::build`], [`filter`] |
 //! | write tables that RocksDB ingests and LevelDB opens | [`writer::TableWriter`] |
 //! | a block cache that builders can borrow from | [`BlockCache`] |
 //! | the read path over many tables, counting what filters save | [`Tables`] |
@@ -31,9 +31,6 @@
 #[cfg(target_family = "wasm")]
 extern crate fullbloom_zstd as zstd;
 
-pub mod block;
-pub mod block_builder;
-mod bytes;
 mod cache;
 pub mod checksum;
 pub mod compression;
@@ -42,17 +39,14 @@ pub mod database;
 pub mod error;
 pub mod filter;
 pub mod footer;
-pub mod handle;
 pub mod index;
 mod inspect;
-pub mod internal_key;
 mod kept;
 mod keys;
 mod lookup;
 pub mod manifest;
 mod memtable;
 pub mod metaindex;
-mod prefix;
 mod properties;
 mod reader;
 mod rebuild;
@@ -69,11 +63,14 @@ pub use compression::Limits;
 pub use contents::Contents;
 pub use error::{Problem, TableError};
 pub use filter::TableFilter;
+use fullbloom_blocks::bytes;
+pub use fullbloom_blocks::{EnginePrefix, PrefixExtractor, UnknownExtractor};
+#[doc(no_inline)]
+pub use fullbloom_blocks::{block, block_builder, handle, internal_key};
 pub use inspect::Inspection;
 pub use keys::{RangeDeletion, TableEntries, TableKeys};
 pub use lookup::{Found, KeyRange};
 pub use memtable::MemTable;
-pub use prefix::{EnginePrefix, PrefixExtractor, UnknownExtractor};
 pub use properties::Properties;
 pub use reader::{Keep, KeyForm, Reads, Table, TableOptions};
 pub use rebuild::Rebuilt;

@@ -1,8 +1,7 @@
 //! Looks up one key in a table, without its filter.
 
 use crate::error::{Problem, TableError};
-use crate::index::Target;
-use crate::internal_key::{InternalKey, ValueType};
+use crate::internal_key::{InternalKey, Target, ValueType};
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;

@@ -78,7 +78,7 @@ impl Metaindex {
         let mut found = Metaindex::default();
         let mut entries = block.entries();
         while entries.advance()? {
-            let handle = || Handle::decode(&mut cursor(entries.value(), block.at()));
+            let handle = || Ok(Handle::decode(&mut cursor(entries.value(), block.at()))?);
             let slot = match entries.key() {
                 b"rocksdb.properties" | b"rocksdb.stats" => &mut found.properties,
                 b"rocksdb.index" => &mut found.index,

@@ -14,14 +14,14 @@ use crate::error::{Problem, TableError};
 use crate::filter::{Family, Holds, KeptContent, PartitionedBlock, SharedBlock};
 use crate::footer::{self, Footer};
 use crate::handle::{Handle, TRAILER_LEN};
-use crate::index::IndexShape;
+use crate::index::{IndexShape, end_of};
 use crate::internal_key::KeyOrder;
 use crate::kept::{Decoded, Fetched, KeptBlock};
 use crate::metaindex::{FilterLayout, Metaindex};
-use crate::prefix::{EnginePrefix, PrefixExtractor};
 use crate::properties::Properties;
 use crate::role::Role;
 use crate::source::{PlainFile, Source};
+use crate::{EnginePrefix, PrefixExtractor};
 use fullbloom::Mapped;
 use fullbloom::error::FileCause;
 use std::borrow::Cow;
@@ -291,7 +291,13 @@ impl<S: Source> Table<S> {
         handle: Handle,
     ) -> Result<PartitionedBlock<B>, Problem> {
         let delta_values = self.index.format.delta_values;
-        let index = PartitionedBlock::new(bytes, handle.offset, self.index_user_keys(), delta_values)?;
+        let index = PartitionedBlock::new(
+            bytes,
+            handle.offset,
+            self.filter_terms.1.clone(),
+            self.index_user_keys(),
+            delta_values,
+        )?;
         Ok(match self.order {
             Some(order) => index.with_order(order),
             None => index,
@@ -299,7 +305,7 @@ impl<S: Source> Table<S> {
     }
 
     pub(crate) fn fetch_block(&self, handle: Handle, role: Role) -> Result<Block<Contents<'_>>, Problem> {
-        Block::new(self.fetch(handle, role)?, handle.offset)
+        Ok(Block::new(self.fetch(handle, role)?, handle.offset)?)
     }
 
     /// The plain contents of a block whose checksum was checked.
@@ -308,7 +314,7 @@ impl<S: Source> Table<S> {
     }
 
     pub(crate) fn block(&self, handle: Handle, role: Role) -> Result<Block<Contents<'_>>, Problem> {
-        Block::new(self.read(handle, role)?, handle.offset)
+        Ok(Block::new(self.read(handle, role)?, handle.offset)?)
     }
 
     pub(crate) fn read(&self, handle: Handle, role: Role) -> Result<Contents<'_>, Problem> {
@@ -345,7 +351,7 @@ impl<S: Source> Table<S> {
 
     fn read_raw(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
         let Handle { offset, size } = handle;
-        handle.end(role.as_str(), self.footer.offset)?;
+        end_of(handle, role, self.footer.offset)?;
         let limit = self.options.limits.block_len;
         let len = usize::try_from(size + TRAILER_LEN).unwrap_or(usize::MAX);
         if size > limit || len == usize::MAX {
@@ -385,8 +391,8 @@ impl<S: Source> Table<S> {
         &self.source
     }
 
-    pub(crate) fn error(&self, problem: Problem) -> TableError {
-        TableError::new(self.path.as_deref(), problem)
+    pub(crate) fn error(&self, problem: impl Into<Problem>) -> TableError {
+        TableError::new(self.path.as_deref(), problem.into())
     }
 
     /// The file the table was opened from.

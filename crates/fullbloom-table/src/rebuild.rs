@@ -7,16 +7,15 @@ use crate::error::{Problem, TableError};
 use crate::filter::build::{
     FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning, Partitions, Rules,
 };
-use crate::filter::policy::FullPolicy;
-use crate::filter::{Content, Family, PerBlock, Policy, TableFilter};
+use crate::filter::{Content, Family, FullPolicy, PerBlock, Policy, TableFilter};
 use crate::handle::TRAILER_LEN;
-use crate::index::Target;
-use crate::internal_key::KeyOrder;
+use crate::internal_key::{KeyOrder, Target};
 use crate::metaindex::FilterLayout;
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
 use fullbloom::SizeError;
+use fullbloom_blocks::BlockError;
 use fullbloom_dialects::Name;
 use fullbloom_dialects::rocksdb::{FilterType, FullFilter};
 use std::cmp::Ordering;
@@ -194,8 +193,8 @@ pub(crate) fn walk_full<S: Source>(
         },
         // The stored length is impossible for this kind of filter: the bytes differ, which is not the
         // caller's error.
-        Err(error) if matches!(error.problem(), Problem::Size(SizeError::Count { .. })) => Walked::default(),
-        Err(error) => return Err(error),
+        Err(BlockError::Size(SizeError::Count { .. })) => Walked::default(),
+        Err(error) => return Err(error.into()),
     })
 }
 

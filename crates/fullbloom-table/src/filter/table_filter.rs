@@ -1,15 +1,11 @@
 //! A table's filter, with lookups like those of the engine that wrote the table.
 
-use super::full::Content;
-use super::holds::{Holds, Question};
-use super::partitioned::PartitionedBlock;
-use super::per_block::PerBlock;
-use super::policy::Family;
+use super::{Content, Family, Holds, PartitionedBlock, PerBlock, Question};
 use crate::contents::Contents;
 use crate::error::{Problem, TableError};
 use crate::handle::Handle;
-use crate::index::{Target, in_order};
-use crate::internal_key::FOOTER_LEN;
+use crate::index::in_order;
+use crate::internal_key::{FOOTER_LEN, Target};
 use crate::kept::Decoded;
 use crate::metaindex::{FilterEntry, FilterLayout};
 use crate::reader::Table;
@@ -53,7 +49,8 @@ impl<'t, S: Source> TableFilter<'t, S> {
             Some((FilterLayout::Partitioned, handle)) => self.top(handle).map(|_| ()),
             Some((FilterLayout::PerBlock, handle)) => {
                 let bytes = self.table.fetch(handle, Role::Filter)?;
-                PerBlock::decode(&bytes, self.family, handle.offset).map(|_| ())
+                PerBlock::decode(&bytes, self.family, handle.offset)?;
+                Ok(())
             }
         }
     }
@@ -179,11 +176,11 @@ impl<'t, S: Source> TableFilter<'t, S> {
         let Some(FilterEntry { layout: FilterLayout::Partitioned, handle, .. }) = self.entry else {
             return Ok(());
         };
-        let fail = |problem| self.table.error(problem);
+        let fail = |problem: Problem| self.table.error(problem);
         let top = self.top(*handle).map_err(fail)?;
         let mut partitions = top.partitions();
         let mut earliest = 0;
-        while partitions.advance().map_err(fail)? {
+        while partitions.advance().map_err(|error| fail(error.into()))? {
             let partition = partitions.handle();
             let limit = self.table.footer().offset;
             earliest = in_order(partition, earliest, Role::FilterPartition, limit).map_err(fail)?;

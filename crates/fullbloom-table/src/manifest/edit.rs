@@ -106,7 +106,7 @@ impl Edit {
 
 fn with_len<'a>(cursor: &mut Cursor<'a>, field: &'static str) -> Result<&'a [u8], Problem> {
     let len = cursor.varint32(field)?;
-    cursor.slice(field, len.into())
+    Ok(cursor.slice(field, len.into())?)
 }
 
 fn text(cursor: &mut Cursor<'_>, field: &'static str) -> Result<String, Problem> {

@@ -2,8 +2,9 @@
 
 use super::Block;
 use crate::bytes::{Cursor, cursor_at};
-use crate::error::{At, Problem};
-use std::ops::Range;
+use crate::error::{At, BlockError};
+use alloc::vec::Vec;
+use core::ops::Range;
 
 /// The numbers before a key.
 pub(super) struct Header {
@@ -14,7 +15,7 @@ pub(super) struct Header {
 
 impl Header {
     #[inline]
-    pub(super) fn read(cursor: &mut Cursor<'_>, value_lengths: bool) -> Result<Header, Problem> {
+    pub(super) fn read(cursor: &mut Cursor<'_>, value_lengths: bool) -> Result<Header, BlockError> {
         let shared = cursor.varint32("shared key length")?;
         let unshared = cursor.varint32("key length")?;
         let value = if value_lengths { cursor.varint32("value length")? } else { 0 };
@@ -55,7 +56,10 @@ impl<B: AsRef<[u8]>> Keys<B> {
 
     /// Reads lengths and key of the next entry, and leaves the cursor after the key; `None` at the end.
     #[inline]
-    pub(super) fn advance(&mut self, value_lengths: bool) -> Result<Option<(Header, Cursor<'_>)>, Problem> {
+    pub(super) fn advance(
+        &mut self,
+        value_lengths: bool,
+    ) -> Result<Option<(Header, Cursor<'_>)>, BlockError> {
         if self.next == self.block.entries_len {
             return Ok(None);
         }
@@ -70,7 +74,7 @@ impl<B: AsRef<[u8]>> Keys<B> {
         if shared > before.len() {
             let at = At::inside(self.block.at, self.next);
             let allowed = "not more than the key before";
-            return Err(Problem::Value {
+            return Err(BlockError::Value {
                 field: "shared key length",
                 at,
                 got: header.shared.into(),
@@ -114,7 +118,7 @@ pub struct Entries<B> {
 
 impl<B: AsRef<[u8]>> Entries<B> {
     /// Goes to the next entry; false at the end.
-    pub fn advance(&mut self) -> Result<bool, Problem> {
+    pub fn advance(&mut self) -> Result<bool, BlockError> {
         let Some((header, mut cursor)) = self.keys.advance(true)? else { return Ok(false) };
         self.value = cursor.take("value", header.value.into())?;
         self.keys.next = self.value.end;
@@ -127,18 +131,21 @@ impl<B: AsRef<[u8]>> Entries<B> {
     }
 
     /// The number of leading bytes that the key shares with the one before.
-    pub(crate) fn shared(&self) -> usize {
+    #[doc(hidden)]
+    pub fn shared(&self) -> usize {
         self.keys.shared
     }
 
     /// Keeps, from here on, what [`replaced`](Entries::replaced) returns.
-    pub(crate) fn comparing(mut self) -> Entries<B> {
+    #[doc(hidden)]
+    pub fn comparing(mut self) -> Entries<B> {
         self.keys.replaced = Some(Vec::new());
         self
     }
 
     /// The bytes of the key before it that this key does not share.
-    pub(crate) fn replaced(&self) -> &[u8] {
+    #[doc(hidden)]
+    pub fn replaced(&self) -> &[u8] {
         self.keys.replaced.as_deref().unwrap_or_default()
     }
 

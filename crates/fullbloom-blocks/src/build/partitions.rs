@@ -4,9 +4,10 @@ use super::entries::EntryBuilder;
 use super::{FilterOptions, Finished, Partitioning, Rules};
 use crate::block::IndexFormat;
 use crate::block_builder::IndexBlockBuilder;
-use crate::error::Problem;
+use crate::error::BlockError;
 use crate::handle::Handle;
 use crate::internal_key::FOOTER_LEN;
+use alloc::vec::Vec;
 use fullbloom::SizeError;
 
 /// One partition.
@@ -117,7 +118,7 @@ impl PartitionedBuilder {
         }
     }
 
-    pub(super) fn add(&mut self, key: &[u8]) -> Result<(), Problem> {
+    pub(super) fn add(&mut self, key: &[u8]) -> Result<(), BlockError> {
         if let Some(partition_key) = self.cut.take() {
             self.close(partition_key, Some(key))?;
         } else if !self.with_index && self.is_full() && self.any_key {
@@ -138,7 +139,7 @@ impl PartitionedBuilder {
         key
     }
 
-    fn close(&mut self, partition_key: Vec<u8>, next: Option<&[u8]>) -> Result<(), Problem> {
+    fn close(&mut self, partition_key: Vec<u8>, next: Option<&[u8]>) -> Result<(), BlockError> {
         let holds = self.entries.holds().clone();
         let prefix = |key| holds.prefix(key);
         let (next_prefix, last_prefix) = (next.and_then(prefix), prefix(&self.last_key).map(<[u8]>::to_vec));
@@ -154,7 +155,7 @@ impl PartitionedBuilder {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<Finished, Problem> {
+    pub(super) fn finish(mut self) -> Result<Finished, BlockError> {
         let partition_key = self.cut.take().unwrap_or_else(|| self.last_key_with_footer());
         if self.any_key {
             self.close(partition_key, None)?;

@@ -7,11 +7,12 @@
 //! User keys ascend; the versions of one user key descend, newest first.
 
 use crate::bytes::u64_at;
-use crate::error::{At, Problem};
-use std::cmp::Ordering;
+use crate::error::{At, BlockError};
+use alloc::vec::Vec;
+use core::cmp::Ordering;
 
-/// Bytes after the user key.
-pub(crate) const FOOTER_LEN: usize = 8;
+/// Bytes after the user key: sequence number and type.
+pub const FOOTER_LEN: usize = 8;
 
 /// The greatest sequence number. No entry carries it; shortened index keys do.
 pub const MAX_SEQUENCE: u64 = (1 << 56) - 1;
@@ -71,8 +72,9 @@ impl<'a> InternalKey<'a> {
         Some(InternalKey { user_key, sequence: packed >> 8, value_type: ValueType(packed as u8) })
     }
 
-    pub(crate) fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, Problem> {
-        let short = Problem::Truncated {
+    #[doc(hidden)]
+    pub fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, BlockError> {
+        let short = BlockError::Truncated {
             field: "internal key",
             at,
             need: FOOTER_LEN as u64,
@@ -90,17 +92,19 @@ impl<'a> InternalKey<'a> {
 
 /// How a table's keys are composed and compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KeyOrder {
-    pub(crate) reverse: bool,
+pub struct KeyOrder {
+    /// User keys descend.
+    pub reverse: bool,
     /// Bytes of the user-defined timestamp at the end of each user key.
-    pub(crate) timestamp: usize,
+    pub timestamp: usize,
 }
 
 impl KeyOrder {
-    pub(crate) const BYTEWISE: KeyOrder = KeyOrder { reverse: false, timestamp: 0 };
+    /// User keys ascend byte by byte, without timestamps: the engines' default.
+    pub const BYTEWISE: KeyOrder = KeyOrder { reverse: false, timestamp: 0 };
 
     /// The order a comparator of this name has, if its name is known.
-    pub(crate) fn named(comparator: &str, timestamps_stored: bool) -> Option<KeyOrder> {
+    pub fn named(comparator: &str, timestamps_stored: bool) -> Option<KeyOrder> {
         let timestamp = if timestamps_stored { 8 } else { 0 };
         match comparator {
             "leveldb.BytewiseComparator" => Some(KeyOrder { reverse: false, timestamp: 0 }),
@@ -112,20 +116,20 @@ impl KeyOrder {
     }
 
     /// The user key without its timestamp: what filters hold.
-    pub(crate) fn filter_key<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+    pub fn filter_key<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         &user_key[..user_key.len().saturating_sub(self.timestamp)]
     }
 
     /// Compares user keys, timestamps included: those descend, newest first.
     #[inline]
-    pub(crate) fn user(&self, a: &[u8], b: &[u8]) -> Ordering {
+    pub fn user(&self, a: &[u8], b: &[u8]) -> Ordering {
         let (key_a, key_b) = (self.filter_key(a), self.filter_key(b));
         let by_key = if self.reverse { key_b.cmp(key_a) } else { key_a.cmp(key_b) };
         by_key.then_with(|| stamp(&b[key_b.len()..]).cmp(&stamp(&a[key_a.len()..])))
     }
 
     /// Compares internal keys; one too short to be one counts as a user key written first of all.
-    pub(crate) fn internal(&self, a: &[u8], b: &[u8]) -> Ordering {
+    pub fn internal(&self, a: &[u8], b: &[u8]) -> Ordering {
         let (user_a, packed_a) = split(a);
         let (user_b, packed_b) = split(b);
         self.user(user_a, user_b).then_with(|| packed_b.cmp(&packed_a))
@@ -140,6 +144,39 @@ fn split(key: &[u8]) -> (&[u8], u64) {
     match key.split_last_chunk::<FOOTER_LEN>() {
         Some((user_key, footer)) => (user_key, u64::from_le_bytes(*footer)),
         None => (key, u64::MAX),
+    }
+}
+
+/// The target of a search in an index: the first entry not before it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'k> {
+    /// The user key.
+    pub user_key: &'k [u8],
+    /// The versions of the user key that count: those not newer than this. With the type, as one number.
+    pub packed: u64,
+}
+
+impl<'k> Target<'k> {
+    /// Any version of the key. A little under the greatest number: shortened index keys carry that one, and
+    /// an engine's own lookups, which begin at a real sequence number, sort after those.
+    pub fn newest(user_key: &'k [u8]) -> Target<'k> {
+        Target { user_key, packed: (MAX_SEQUENCE - 1) << 8 | 0xff }
+    }
+
+    /// After all versions of the key: where a backward seek begins.
+    pub fn oldest(user_key: &'k [u8]) -> Target<'k> {
+        Target { user_key, packed: 0 }
+    }
+
+    /// How an index key compares with this target.
+    #[inline]
+    pub fn order(&self, order: KeyOrder, key: &[u8], user_keys: bool) -> Ordering {
+        let (user, packed) = match key.split_last_chunk::<8>() {
+            Some((user, footer)) if !user_keys => (user, u64::from_le_bytes(*footer)),
+            _ => return order.user(key, self.user_key),
+        };
+        order.user(user, self.user_key).then_with(|| self.packed.cmp(&packed))
     }
 }
 

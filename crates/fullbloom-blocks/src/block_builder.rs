@@ -3,6 +3,8 @@
 use crate::block::IndexFormat;
 use crate::bytes::{put_varint, put_zigzag};
 use crate::handle::Handle;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Collects the entries of one block.
 #[derive(Debug)]
@@ -63,7 +65,8 @@ impl BlockBuilder {
 
     /// RocksDB's guess of the length after one more entry: it counts the whole key, and half of the value
     /// when handles are delta-coded.
-    pub(crate) fn guess_with(&self, key_len: usize, value_len: usize, delta_values: bool) -> usize {
+    #[doc(hidden)]
+    pub fn guess_with(&self, key_len: usize, value_len: usize, delta_values: bool) -> usize {
         let varint_len = |n: usize| (1 + (n.max(1).ilog2() / 7)) as usize;
         let restart = self.since_restart >= self.restart_interval;
         let value = if !delta_values || restart { value_len } else { value_len / 2 };
@@ -74,7 +77,7 @@ impl BlockBuilder {
 
     /// The block; the builder is empty again.
     pub fn finish(&mut self) -> Vec<u8> {
-        let mut block = std::mem::take(&mut self.bytes);
+        let mut block = core::mem::take(&mut self.bytes);
         for restart in &self.restarts {
             block.extend_from_slice(&restart.to_le_bytes());
         }
@@ -143,7 +146,8 @@ impl IndexBlockBuilder {
         self.block.len()
     }
 
-    pub(crate) fn guess_with(&self, key_len: usize, value_len: usize) -> usize {
+    #[doc(hidden)]
+    pub fn guess_with(&self, key_len: usize, value_len: usize) -> usize {
         self.block.guess_with(key_len, value_len, self.format.delta_values)
     }
 

@@ -1,13 +1,15 @@
 //! Per-block filter blocks: one filter for every 2 KiB of the file.
 
 use super::{FilterOptions, Finished};
-use crate::filter::holds::Holds;
-use crate::filter::policy::Policy;
+use crate::holds::Holds;
+use crate::policy::Policy;
+use alloc::vec::Vec;
 use fullbloom::SizeError;
 use fullbloom_dialects::Name;
 
 /// Filters cover ranges of this many bytes, as a power of two.
-pub(crate) const BASE_LG: u8 = 11;
+#[doc(hidden)]
+pub const BASE_LG: u8 = 11;
 
 #[derive(Debug)]
 pub(super) struct PerBlockBuilder {

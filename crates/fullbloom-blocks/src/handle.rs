@@ -1,7 +1,8 @@
 //! Block handles: where a block is in the file.
 
 use crate::bytes::{Cursor, put_varint};
-use crate::error::Problem;
+use crate::error::BlockError;
+use alloc::vec::Vec;
 
 /// Bytes after every block: one for the compression type, four for the checksum.
 pub const TRAILER_LEN: u64 = 5;
@@ -18,7 +19,8 @@ pub struct Handle {
 impl Handle {
     /// Bytes after a handle in an index value are reserved for future features; the engines ignore them, and
     /// so do we.
-    pub(crate) fn decode(cursor: &mut Cursor<'_>) -> Result<Handle, Problem> {
+    #[doc(hidden)]
+    pub fn decode(cursor: &mut Cursor<'_>) -> Result<Handle, BlockError> {
         let offset = cursor.varint64("block offset")?;
         let size = cursor.varint64("block size")?;
         Ok(Handle { offset, size })
@@ -30,11 +32,10 @@ impl Handle {
         put_varint(out, self.size);
     }
 
-    /// The first byte after the block and its trailer; refused when that is past `limit`.
-    pub(crate) fn end(self, of: &'static str, limit: u64) -> Result<u64, Problem> {
-        let Handle { offset, size } = self;
-        let end = offset.checked_add(size).and_then(|end| end.checked_add(TRAILER_LEN));
-        end.filter(|&end| end <= limit).ok_or(Problem::Handle { of, offset, size, limit })
+    /// The first byte after the block and its trailer; `None` when that is past `limit`.
+    pub fn end(self, limit: u64) -> Option<u64> {
+        let end = self.offset.checked_add(self.size).and_then(|end| end.checked_add(TRAILER_LEN));
+        end.filter(|&end| end <= limit)
     }
 }
 
@@ -45,10 +46,10 @@ mod tests {
 
     #[test]
     fn handles_that_overflow_or_pass_the_limit_are_refused() {
-        let block = |offset, size| Handle { offset, size }.end("a block", 100);
-        assert_eq!(block(10, 85).unwrap(), 100);
+        let block = |offset, size| Handle { offset, size }.end(100);
+        assert_eq!(block(10, 85), Some(100));
         for (offset, size) in [(10, 86), (100, 0), (u64::MAX, 0), (0, u64::MAX), (u64::MAX - 5, 1)] {
-            assert!(block(offset, size).is_err(), "{offset} {size}");
+            assert!(block(offset, size).is_none(), "{offset} {size}");
         }
     }
 

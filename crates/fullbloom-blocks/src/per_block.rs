@@ -8,9 +8,9 @@
 //! blocks share a filter; a large block leaves empty filters behind it. The end of the last filter is the
 //! offset of the array.
 
-use super::policy::Family;
 use crate::bytes::u32_at;
-use crate::error::{At, Problem};
+use crate::error::{At, BlockError};
+use crate::policy::Family;
 use fullbloom_dialects::leveldb::Compatible;
 use fullbloom_dialects::{LevelDb, RocksDbBlock};
 
@@ -45,29 +45,34 @@ impl<'a> PerBlock<'a> {
     }
 
     /// As [`new`](PerBlock::new), but damage is an error: the block lies at byte `at` of its file.
-    pub fn decode(bytes: &'a [u8], family: Family, at: u64) -> Result<PerBlock<'a>, Problem> {
+    pub fn decode(bytes: &'a [u8], family: Family, at: u64) -> Result<PerBlock<'a>, BlockError> {
         let have = bytes.len() as u64;
         let block = PerBlock::new(bytes, family);
         if have < TRAILER as u64 {
             let (at, need) = (At::inside(at, 0), TRAILER as u64);
-            return Err(Problem::Truncated { field: "filter offsets", at, need, have });
+            return Err(BlockError::Truncated { field: "filter offsets", at, need, have });
         }
         let word = bytes.len() - TRAILER;
         let Some((start, count)) = block.offsets.filter(|(start, _)| (word - start).is_multiple_of(4)) else {
             let (at, got) = (At::inside(at, word), u32_at(bytes, word).into());
             let allowed = "an array of words inside the block";
-            return Err(Problem::Value { field: "offset of the filter offsets", at, got, allowed });
+            return Err(BlockError::Value { field: "offset of the filter offsets", at, got, allowed });
         };
         for i in 0..count {
             if let Part::Everything = block.part(i) {
                 let place = start + 4 * i;
                 let (at, got) = (At::inside(at, place), u32_at(bytes, place).into());
-                return Err(Problem::Value { field: "filter offset", at, got, allowed: "ascending offsets" });
+                return Err(BlockError::Value {
+                    field: "filter offset",
+                    at,
+                    got,
+                    allowed: "ascending offsets",
+                });
             }
         }
         if block.base_lg() >= u64::BITS {
             let (at, got) = (At::inside(at, bytes.len() - 1), block.base_lg().into());
-            return Err(Problem::Value { field: "filter range", at, got, allowed: "below 64" });
+            return Err(BlockError::Value { field: "filter range", at, got, allowed: "below 64" });
         }
         Ok(block)
     }

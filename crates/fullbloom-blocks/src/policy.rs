@@ -1,5 +1,6 @@
 //! Filter policies: the names tables carry, and the dialects behind them.
 
+use alloc::vec::Vec;
 use fullbloom::SizeError;
 use fullbloom::Sizing;
 use fullbloom::sizing::{Request, Target};
@@ -74,11 +75,12 @@ impl Policy {
     }
 
     /// Whether the dialect's filters are full ones, or partitions; otherwise they are made per block.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         matches!(self.dialect, Name::RocksDbLegacy | Name::RocksDb | Name::RocksDbRibbon | Name::Native)
     }
 
-    pub(crate) fn full(&self) -> Result<FullPolicy, SizeError> {
+    #[doc(hidden)]
+    pub fn full(&self) -> Result<FullPolicy, SizeError> {
         let rocksdb = |kind| rocksdb::Policy::new(kind, self.bits_per_key).map(FullPolicy::RocksDb);
         match self.dialect {
             Name::RocksDbLegacy => rocksdb(FilterType::Legacy),
@@ -96,7 +98,8 @@ impl Policy {
     }
 
     /// The encoded filter of these keys, one of many in a per-block filter block.
-    pub(crate) fn per_block_filter<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<u8>, SizeError> {
+    #[doc(hidden)]
+    pub fn per_block_filter<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<u8>, SizeError> {
         let (n, bits) = (keys.len() as u64, self.bits_per_key);
         match self.dialect {
             Name::LevelDb => {
@@ -137,7 +140,8 @@ impl Policy {
 
 /// What makes full filters and partitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum FullPolicy {
+#[doc(hidden)]
+pub enum FullPolicy {
     RocksDb(rocksdb::Policy),
     Native { bits_per_key: f64 },
 }
@@ -148,7 +152,8 @@ fn plan(keys: u64, bits_per_key: f64) -> Result<Sizing, SizeError> {
 
 impl FullPolicy {
     /// Length of a filter of this many keys; a Ribbon filter's may be 16 bytes off.
-    pub(crate) fn content_len(&self, keys: u64) -> Result<u64, SizeError> {
+    #[doc(hidden)]
+    pub fn content_len(&self, keys: u64) -> Result<u64, SizeError> {
         match self {
             FullPolicy::RocksDb(policy) => Ok(policy.content_len(keys)),
             FullPolicy::Native { bits_per_key } => Ok(plan(keys, *bits_per_key)?.encoded_len()),
@@ -156,7 +161,8 @@ impl FullPolicy {
     }
 
     /// How many keys a filter of this length takes. Partitions are cut by it.
-    pub(crate) fn approximate_keys(&self, content_len: u64) -> u64 {
+    #[doc(hidden)]
+    pub fn approximate_keys(&self, content_len: u64) -> u64 {
         let FullPolicy::Native { bits_per_key } = self else {
             let FullPolicy::RocksDb(policy) = self else { return 0 };
             return policy.approximate_keys(content_len);

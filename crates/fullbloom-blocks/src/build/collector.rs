@@ -1,13 +1,16 @@
 //! The hashes of one filter, and the filter they become: RocksDB's own builder, or that of `native` filters.
 
 use super::FilterOptions;
-use crate::error::Problem;
-use crate::filter::policy::FullPolicy;
+use crate::error::BlockError;
+use crate::policy::FullPolicy;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
 use fullbloom::{FilterBuilder, SizeError};
 use fullbloom_dialects::rocksdb::reservation::BUCKET;
 use fullbloom_dialects::rocksdb::{Builder, FilterType, Reservation};
-use std::fmt;
-use std::sync::Arc;
 
 /// Collects the entries of full filters or partitions, one after the other.
 #[derive(Debug)]
@@ -68,7 +71,7 @@ impl Collector {
     }
 
     /// The encoded filter, of this length if one is given; the collector is empty again.
-    pub(super) fn finish(&mut self, len: Option<u64>) -> Result<Vec<u8>, Problem> {
+    pub(super) fn finish(&mut self, len: Option<u64>) -> Result<Vec<u8>, BlockError> {
         match self {
             Collector::RocksDb(builder) => {
                 let filter = match len {
@@ -113,7 +116,7 @@ impl NativeCollector {
         self.charge.cover(self.builder.len() as u64 * 8);
     }
 
-    fn finish(&mut self) -> Result<Vec<u8>, Problem> {
+    fn finish(&mut self) -> Result<Vec<u8>, BlockError> {
         let content = self.checked();
         self.builder.clear();
         self.checksum = 0;
@@ -121,19 +124,19 @@ impl NativeCollector {
         content
     }
 
-    fn checked(&self) -> Result<Vec<u8>, Problem> {
+    fn checked(&self) -> Result<Vec<u8>, BlockError> {
         let content = self.builder.build()?.encode();
         if !self.detects_corruption {
             return Ok(content);
         }
         if xor(self.builder.hashes()) != self.checksum {
-            return Err(Problem::Construction { why: "its hashes changed while they were kept" });
+            return Err(BlockError::Construction { why: "its hashes changed while they were kept" });
         }
         let view = fullbloom::Filter::view(&content)
-            .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
+            .map_err(|_| BlockError::Construction { why: "its bytes cannot be decoded" })?;
         match self.builder.hashes().iter().all(|&hash| view.may_contain_hash(hash)) {
             true => Ok(content),
-            false => Err(Problem::Construction { why: "it denies keys that went in" }),
+            false => Err(BlockError::Construction { why: "it denies keys that went in" }),
         }
     }
 }

@@ -1,63 +1,63 @@
-//! Reads the fields of a block through the workspace's cursor, whose errors become [`Problem`]s that name the
+//! Reads the fields of a block through the workspace's cursor, whose errors become [`BlockError`]s that name the
 //! block.
 
-use crate::error::{At, Problem};
+use crate::error::{At, BlockError};
 use fullbloom::DecodeError;
 use fullbloom_core::wire;
 use fullbloom_core::wire::Origin;
 
-pub(crate) use fullbloom_core::wire::{put_varint, put_zigzag};
+pub use fullbloom_core::wire::{put_varint, put_zigzag};
 
 /// A cursor over the plain contents of a block.
-pub(crate) type Cursor<'a> = wire::Cursor<'a, InBlock>;
+pub type Cursor<'a> = wire::Cursor<'a, InBlock>;
 
 /// The block at this byte of the file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InBlock(u64);
+pub struct InBlock(u64);
 
 impl Origin for InBlock {
-    type Error = Problem;
+    type Error = BlockError;
 
-    fn error(&self, cause: DecodeError) -> Problem {
+    fn error(&self, cause: DecodeError) -> BlockError {
         let at = |offset| At { file: self.0, inside: Some(offset) };
         match cause {
             DecodeError::Truncated { field, at: offset, need, have } => {
-                Problem::Truncated { field, at: at(offset), need, have }
+                BlockError::Truncated { field, at: at(offset), need, have }
             }
             DecodeError::Value { field, at: offset, got, allowed } => {
-                Problem::Value { field, at: at(offset), got, allowed }
+                BlockError::Value { field, at: at(offset), got, allowed }
             }
-            cause => Problem::Block { at: self.0, cause },
+            cause => BlockError::Damaged { at: self.0, cause },
         }
     }
 }
 
 /// A cursor over the plain contents of the block at byte `block` of the file.
 #[inline]
-pub(crate) fn cursor(bytes: &[u8], block: u64) -> Cursor<'_> {
+pub fn cursor(bytes: &[u8], block: u64) -> Cursor<'_> {
     cursor_at(bytes, block, 0)
 }
 
 /// The same, at `offset`, which must not be beyond the end.
 #[inline]
-pub(crate) fn cursor_at(bytes: &[u8], block: u64, offset: usize) -> Cursor<'_> {
+pub fn cursor_at(bytes: &[u8], block: u64, offset: usize) -> Cursor<'_> {
     Cursor::within(bytes, offset, InBlock(block))
 }
 
 /// Where the next byte of the cursor is.
-pub(crate) fn place(cursor: &Cursor<'_>) -> At {
+pub fn place(cursor: &Cursor<'_>) -> At {
     At::inside(cursor.origin().0, cursor.offset())
 }
 
 /// The little-endian word at `offset`; the caller has checked that it exists.
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+pub fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[offset..offset + 4]);
     u32::from_le_bytes(word)
 }
 
 /// The little-endian word at `offset`; the caller has checked that it exists.
-pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+pub fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[offset..offset + 8]);
     u64::from_le_bytes(word)

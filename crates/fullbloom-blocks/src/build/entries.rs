@@ -2,11 +2,12 @@
 
 use super::collector::Collector;
 use super::{FilterOptions, Rules};
-use crate::error::Problem;
-use crate::filter::holds::Holds;
-use crate::filter::policy::FullPolicy;
+use crate::error::BlockError;
+use crate::holds::Holds;
+use crate::policy::FullPolicy;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use fullbloom::SizeError;
-use std::collections::VecDeque;
 
 /// Hands keys and prefixes to the filter's own builder, by the rules of a release.
 #[derive(Debug)]
@@ -108,7 +109,7 @@ impl EntryBuilder {
         // runs in filters of prefixes alone too, where nothing was remembered: it inserts the empty prefix.
         let first = self.by_text.in_domain && !self.by_text.prefix_is_in;
         if first && (self.rules == Rules::UpTo9_4 || self.remembers_prefix()) {
-            let last = std::mem::take(&mut self.by_text.prefix);
+            let last = core::mem::take(&mut self.by_text.prefix);
             self.insert(&last);
             self.by_text.prefix = last;
             self.by_text.prefix_is_in = true;
@@ -154,7 +155,7 @@ impl EntryBuilder {
     }
 
     /// The encoded filter of what was added since the last one.
-    pub(super) fn finish(&mut self) -> Result<Vec<u8>, Problem> {
+    pub(super) fn finish(&mut self) -> Result<Vec<u8>, BlockError> {
         self.finished += self.builder.entries();
         let empty = self.builder.entries() == 0;
         let len = self.lengths.pop_front().filter(|_| !empty);

@@ -18,11 +18,12 @@ pub use entries::Entries;
 pub use index::{IndexEntries, IndexFormat};
 
 use crate::bytes::{cursor_at, u32_at};
-use crate::error::{At, Problem};
+use crate::error::{At, BlockError};
 use crate::handle::Handle;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::ops::Range;
 use entries::{Header, Keys};
-use std::cmp::Ordering;
-use std::ops::Range;
 
 const HASH_INDEX: u32 = 1 << 31;
 const RESERVED: u32 = 1 << 30;
@@ -43,19 +44,24 @@ pub struct Block<B> {
 
 impl<B: AsRef<[u8]>> Block<B> {
     /// Checks the structure of a block at byte `at` of a file.
-    pub fn new(bytes: B, at: u64) -> Result<Block<B>, Problem> {
+    pub fn new(bytes: B, at: u64) -> Result<Block<B>, BlockError> {
         let data = bytes.as_ref();
         let Some(count_at) = data.len().checked_sub(4) else {
             let have = data.len() as u64;
-            return Err(Problem::Truncated { field: "restart count", at: At::inside(at, 0), need: 4, have });
+            return Err(BlockError::Truncated {
+                field: "restart count",
+                at: At::inside(at, 0),
+                need: 4,
+                have,
+            });
         };
         let packed = u32_at(data, count_at);
         let place = At::inside(at, count_at);
         if packed & RESERVED != 0 {
-            return Err(Problem::Unsupported { what: "reserved block flag (bit 30)", at: place });
+            return Err(BlockError::Unsupported { what: "reserved block flag (bit 30)", at: place });
         }
         if packed & SEPARATED_VALUES != 0 {
-            return Err(Problem::Unsupported {
+            return Err(BlockError::Unsupported {
                 what: "block with keys and values apart (bit 28)",
                 at: place,
             });
@@ -66,7 +72,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         let Some(entries_len) = restarts_end.checked_sub(restarts.saturating_mul(4)) else {
             let allowed = "an array that fits into the block";
             let got = restarts as i128;
-            return Err(Problem::Value { field: "restart count", at: place, got, allowed });
+            return Err(BlockError::Value { field: "restart count", at: place, got, allowed });
         };
         Ok(Block { bytes, at, entries_len, restarts, hash_buckets })
     }
@@ -91,14 +97,19 @@ impl<B: AsRef<[u8]>> Block<B> {
         self.entries_len == 0
     }
 
-    fn restart(&self, i: usize) -> Result<usize, Problem> {
+    fn restart(&self, i: usize) -> Result<usize, BlockError> {
         let place = self.entries_len + 4 * i;
         let offset = u32_at(self.bytes.as_ref(), place);
         if offset as usize <= self.entries_len {
             return Ok(offset as usize);
         }
         let allowed = "an offset among the entries";
-        Err(Problem::Value { field: "restart", at: At::inside(self.at, place), got: offset.into(), allowed })
+        Err(BlockError::Value {
+            field: "restart",
+            at: At::inside(self.at, place),
+            got: offset.into(),
+            allowed,
+        })
     }
 
     fn as_slices(&self) -> Block<&[u8]> {
@@ -118,7 +129,7 @@ impl<B: AsRef<[u8]>> Block<B> {
 
     /// Walks the entries from the first whose key is not less than the target; `order` compares a key with
     /// it. The walk is already at that entry; `None` when there is none.
-    pub fn seek(&self, order: impl Fn(&[u8]) -> Ordering) -> Result<Option<Entries<&[u8]>>, Problem> {
+    pub fn seek(&self, order: impl Fn(&[u8]) -> Ordering) -> Result<Option<Entries<&[u8]>>, BlockError> {
         let start = self.last_restart_before(true, &RestartKeys::default(), &order)?;
         let mut entries = Entries { keys: Keys::new(self.as_slices(), start), value: 0..0 };
         while entries.advance()? {
@@ -144,7 +155,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         &self,
         format: IndexFormat,
         order: impl Fn(&[u8]) -> Ordering,
-    ) -> Result<Option<IndexEntries<&[u8]>>, Problem> {
+    ) -> Result<Option<IndexEntries<&[u8]>>, BlockError> {
         self.seek_index_with(format, &RestartKeys::default(), order)
     }
 
@@ -155,7 +166,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         format: IndexFormat,
         known: &RestartKeys,
         order: impl Fn(&[u8]) -> Ordering,
-    ) -> Result<Option<IndexEntries<&[u8]>>, Problem> {
+    ) -> Result<Option<IndexEntries<&[u8]>>, BlockError> {
         let mut entries = self.index_entries(format);
         entries.keys.next = self.last_restart_before(!format.delta_values, known, &order)?;
         while entries.advance()? {
@@ -167,7 +178,7 @@ impl<B: AsRef<[u8]>> Block<B> {
     }
 
     /// The last entry of an index block, searched from its last restart.
-    pub fn last_index_entry(&self, format: IndexFormat) -> Result<Option<Handle>, Problem> {
+    pub fn last_index_entry(&self, format: IndexFormat) -> Result<Option<Handle>, BlockError> {
         let mut entries = self.index_entries(format);
         let known = RestartKeys::default();
         entries.keys.next = self.last_restart_before(!format.delta_values, &known, &|_| Ordering::Less)?;
@@ -184,7 +195,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         value_lengths: bool,
         known: &RestartKeys,
         order: &impl Fn(&[u8]) -> Ordering,
-    ) -> Result<usize, Problem> {
+    ) -> Result<usize, BlockError> {
         if self.restarts == 0 {
             return Ok(0);
         }
@@ -204,7 +215,7 @@ impl<B: AsRef<[u8]>> Block<B> {
     }
 
     /// Where the key at a restart is; `None` for a restart after the last entry.
-    fn restart_key(&self, i: usize, value_lengths: bool) -> Result<Option<Range<usize>>, Problem> {
+    fn restart_key(&self, i: usize, value_lengths: bool) -> Result<Option<Range<usize>>, BlockError> {
         let start = self.restart(i)?;
         if start == self.entries_len {
             return Ok(None);
@@ -213,7 +224,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         let header = Header::read(&mut cursor, value_lengths)?;
         if header.shared != 0 {
             let (field, at, got) = ("shared key length", At::inside(self.at, start), header.shared.into());
-            return Err(Problem::Value { field, at, got, allowed: "0 at a restart" });
+            return Err(BlockError::Value { field, at, got, allowed: "0 at a restart" });
         }
         cursor.take("key", header.unshared.into()).map(Some)
     }
@@ -256,15 +267,15 @@ impl RestartKeys {
 }
 
 /// Where the restarts end before a hash index, and its number of buckets.
-fn hash_index(data: &[u8], count_at: usize, at: u64) -> Result<(usize, u16), Problem> {
+fn hash_index(data: &[u8], count_at: usize, at: u64) -> Result<(usize, u16), BlockError> {
     let Some(buckets_at) = count_at.checked_sub(2) else {
         let have = count_at as u64;
-        return Err(Problem::Truncated { field: "hash buckets", at: At::inside(at, 0), need: 2, have });
+        return Err(BlockError::Truncated { field: "hash buckets", at: At::inside(at, 0), need: 2, have });
     };
     let buckets = u16::from_le_bytes([data[buckets_at], data[buckets_at + 1]]);
     let Some(end) = buckets_at.checked_sub(buckets.into()) else {
         let (at, got) = (At::inside(at, buckets_at), buckets.into());
-        return Err(Problem::Value {
+        return Err(BlockError::Value {
             field: "hash buckets",
             at,
             got,

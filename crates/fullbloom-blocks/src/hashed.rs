@@ -1,8 +1,8 @@
 //! One key and many filters: every hash function is computed at most once.
 
+use core::cell::Cell;
 use fullbloom::Hashing;
 use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
-use std::cell::Cell;
 
 /// A key that is looked up in the filters of many tables.
 ///
@@ -11,8 +11,9 @@ use std::cell::Cell;
 ///
 /// ```
 /// use fullbloom_dialects::Name;
-/// use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished};
-/// use fullbloom_table::filter::{Family, FullBlock, HashedKey, Holds, Policy, Question};
+/// use fullbloom_blocks::{
+///     Family, FilterBlockBuilder, FilterOptions, Finished, FullBlock, HashedKey, Holds, Policy, Question,
+/// };
 /// use std::sync::Arc;
 ///
 /// let mut tables = Vec::new();
@@ -28,7 +29,7 @@ use std::cell::Cell;
 /// let key = HashedKey::new(b"table 1, key 0017");
 /// let found = tables.iter().filter(|filter| filter.may_match_hashed(Question::Get, &key)).count();
 /// assert!(found >= 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct HashedKey<'k> {

@@ -3,9 +3,9 @@
 use super::Block;
 use super::entries::Keys;
 use crate::bytes::place;
-use crate::error::{At, Problem};
+use crate::error::{At, BlockError};
 use crate::handle::{Handle, TRAILER_LEN};
-use std::ops::Range;
+use core::ops::Range;
 
 /// The encoding of an index block's entries, recorded in the table's properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +31,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
     }
 
     /// Goes to the next entry; false at the end.
-    pub fn advance(&mut self) -> Result<bool, Problem> {
+    pub fn advance(&mut self) -> Result<bool, BlockError> {
         let IndexFormat { delta_values, first_keys } = self.format;
         let Some((header, mut cursor)) = self.keys.advance(!delta_values)? else { return Ok(false) };
         let mut value =
@@ -41,7 +41,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
             let change = value.zigzag64("change of the block size")?;
             let allowed = "one that gives a block inside the file";
             let refused =
-                Problem::Value { field: "change of the block size", at, got: change.into(), allowed };
+                BlockError::Value { field: "change of the block size", at, got: change.into(), allowed };
             self.handle = next_handle(self.handle, change).ok_or(refused)?;
         } else {
             self.handle = Handle::decode(&mut value)?;

@@ -9,8 +9,7 @@
 //!
 //! ```
 //! use fullbloom_dialects::Name;
-//! use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished};
-//! use fullbloom_table::filter::{Family, FullBlock, Holds, Policy, Question};
+//! use fullbloom_blocks::{Family, FilterBlockBuilder, FilterOptions, Finished, FullBlock, Holds, Policy, Question};
 //!
 //! let options = FilterOptions::new(Policy::new(Name::RocksDb, 10.0)?);
 //! let mut builder = FilterBlockBuilder::new(options)?;
@@ -20,7 +19,7 @@
 //! let Finished::Block(block) = builder.finish()? else { panic!("a full filter is one block") };
 //! let filter = FullBlock::new(&block, Family::RocksDb, Holds::default());
 //! assert!((0..1000u32).all(|i| filter.may_match(Question::Get, &i.to_be_bytes())));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
 mod collector;
@@ -30,17 +29,18 @@ mod per_block;
 
 pub use partitions::{Partition, Partitions};
 
-use super::holds::Holds;
-use super::policy::Policy;
-use crate::error::{Problem, TableError};
+use crate::error::BlockError;
+use crate::holds::Holds;
+use crate::policy::Policy;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
 use entries::EntryBuilder;
 use fullbloom::SizeError;
-use fullbloom_dialects::rocksdb::{BuildError, Reservation};
+use fullbloom_dialects::rocksdb::Reservation;
 use partitions::PartitionedBuilder;
-pub(crate) use per_block::BASE_LG;
+pub use per_block::BASE_LG;
 use per_block::PerBlockBuilder;
-use std::fmt;
-use std::sync::Arc;
 
 /// The releases whose rules choose the entries of a filter. They matter only for identical bytes: every
 /// release reads the filters of all.
@@ -101,7 +101,7 @@ pub struct FilterOptions {
     /// Keeps all hashes until every one has been looked up in the finished filter, and compares their sum.
     /// Finds failing memory and processors; the bytes of a good filter are the same. Full and partitioned.
     pub detect_corruption: bool,
-    /// What the memory used is charged to, such as a [`BlockCache`](crate::BlockCache).
+    /// What the memory used is charged to, such as the engine's block cache.
     pub reservation: Option<Arc<dyn Reservation>>,
 }
 
@@ -173,16 +173,16 @@ impl FilterBlockBuilder {
     /// Sets the position of the next data block in the file. Only per-block filters need it.
     ///
     /// Call it before the first key and after each data block was written.
-    pub fn start_block(&mut self, offset: u64) -> Result<(), TableError> {
+    pub fn start_block(&mut self, offset: u64) -> Result<(), BlockError> {
         match &mut self.kind {
-            Builder::PerBlock(builder) => Ok(builder.start_block(offset).map_err(Problem::from)?),
+            Builder::PerBlock(builder) => Ok(builder.start_block(offset).map_err(BlockError::from)?),
             Builder::Full(_) | Builder::Partitioned(_) => Ok(()),
         }
     }
 
     /// Adds a user key, without timestamp and sequence number. Keys are added in the order of the table, once
     /// for every version; the rules drop repeats.
-    pub fn add(&mut self, key: &[u8]) -> Result<(), TableError> {
+    pub fn add(&mut self, key: &[u8]) -> Result<(), BlockError> {
         match &mut self.kind {
             Builder::Full(builder) => builder.add(key),
             Builder::Partitioned(builder) => builder.add(key)?,
@@ -207,7 +207,8 @@ impl FilterBlockBuilder {
 
     /// Builds filters of exactly these lengths, in this order, with the probes that fit them: an existing
     /// filter's.
-    pub(crate) fn fix_lengths(&mut self, lengths: Vec<u64>) {
+    #[doc(hidden)]
+    pub fn fix_lengths(&mut self, lengths: Vec<u64>) {
         match &mut self.kind {
             Builder::Full(builder) => builder.fix_lengths(lengths),
             Builder::Partitioned(builder) => builder.fix_lengths(lengths),
@@ -225,24 +226,12 @@ impl FilterBlockBuilder {
     }
 
     /// The finished filter.
-    pub fn finish(self) -> Result<Finished, TableError> {
+    pub fn finish(self) -> Result<Finished, BlockError> {
         Ok(match self.kind {
             Builder::Full(mut builder) if builder.entries() > 0 => Finished::Block(builder.finish()?),
             Builder::Full(_) => Finished::None,
             Builder::Partitioned(builder) => builder.finish()?,
-            Builder::PerBlock(builder) => builder.finish().map_err(Problem::from)?,
+            Builder::PerBlock(builder) => builder.finish().map_err(BlockError::from)?,
         })
-    }
-}
-
-impl From<BuildError> for Problem {
-    fn from(cause: BuildError) -> Problem {
-        match cause {
-            BuildError::Size(cause) => Problem::Size(cause),
-            BuildError::HashesChanged => {
-                Problem::Construction { why: "its hashes changed while they were kept" }
-            }
-            _ => Problem::Construction { why: "it denies keys that went in" },
-        }
     }
 }

@@ -1,13 +1,15 @@
 //! A full filter, or one partition: a filter and what it holds.
 
-use super::hashed::{DEFAULT, HashedKey};
-use super::holds::{Holds, Question};
-use super::policy::Family;
+use crate::hashed::{DEFAULT, HashedKey};
+use crate::holds::{Holds, Question};
+use crate::policy::Family;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
+use alloc::sync::Arc;
 use fullbloom::Owned;
 use fullbloom_core::part::Part;
 use fullbloom_dialects::rocksdb::FullFilter;
-use std::sync::Arc;
 
 /// A full filter over its block, parsed once: borrowed bytes, or anything that owns them and can stay in a block
 /// cache, such as `Bytes` or `Arc<[u8]>`.
@@ -31,6 +33,20 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
         FullBlock { content, holds }
     }
 
+    /// Whether a key or a prefix may have been added. [`may_match`](Self::may_match) also knows which of both
+    /// an operation must ask for.
+    #[inline]
+    pub fn may_contain(&self, entry: &[u8]) -> bool {
+        self.content.may_contain(entry)
+    }
+
+    /// As [`may_contain`](Self::may_contain), for a key or prefix that is looked up in many filters: it is
+    /// hashed once for all of them.
+    #[inline]
+    pub fn may_contain_hashed(&self, entry: &HashedKey<'_>) -> bool {
+        self.content.may_contain_hashed(entry)
+    }
+
     /// Whether the engine must read the table.
     #[inline]
     pub fn may_match(&self, question: Question, key: &[u8]) -> bool {
@@ -44,7 +60,7 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
     pub fn may_match_hashed(&self, question: Question, key: &HashedKey<'_>) -> bool {
         match self.holds.probe(question, key.key()) {
             None => true,
-            Some(probe) if std::ptr::eq(probe, key.key()) => self.content.may_contain_hashed(key),
+            Some(probe) if core::ptr::eq(probe, key.key()) => self.content.may_contain_hashed(key),
             Some(prefix) => self.content.may_contain(prefix),
         }
     }
@@ -52,7 +68,8 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
 
 /// A full filter of any dialect of its family. `S` and `N` hold the bits.
 #[derive(Debug)]
-pub(crate) enum Content<S, N = S> {
+#[doc(hidden)]
+pub enum Content<S, N = S> {
     RocksDb(FullFilter<S>),
     Native(Box<fullbloom::Filter<N>>),
     /// Every key may be present.
@@ -60,11 +77,13 @@ pub(crate) enum Content<S, N = S> {
 }
 
 /// A filter that is kept together with its block. RocksDB's bits are those of the block, native ones a copy.
-pub(crate) type KeptContent = Content<Part<SharedBlock>, Owned>;
+#[doc(hidden)]
+pub type KeptContent = Content<Part<SharedBlock>, Owned>;
 
 /// A block that several owners share.
 #[derive(Debug, Clone)]
-pub(crate) struct SharedBlock(pub(crate) Arc<Vec<u8>>);
+#[doc(hidden)]
+pub struct SharedBlock(pub Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for SharedBlock {
     #[inline]
@@ -74,7 +93,8 @@ impl AsRef<[u8]> for SharedBlock {
 }
 
 impl<'a> Content<&'a [u8]> {
-    pub(crate) fn read(bytes: &'a [u8], family: Family) -> Self {
+    #[doc(hidden)]
+    pub fn read(bytes: &'a [u8], family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::read(bytes)),
             Family::Native => Content::native(fullbloom::Filter::view(bytes)),
@@ -85,7 +105,8 @@ impl<'a> Content<&'a [u8]> {
 
 impl KeptContent {
     /// As [`read`](Content::read), to be kept together with the block.
-    pub(crate) fn keep(block: &Arc<Vec<u8>>, family: Family) -> Self {
+    #[doc(hidden)]
+    pub fn keep(block: &Arc<Vec<u8>>, family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::over(SharedBlock(Arc::clone(block)))),
             Family::Native => Content::native(fullbloom::Filter::decode(block)),
@@ -94,7 +115,8 @@ impl KeptContent {
     }
 
     /// Bytes of memory besides those of the block.
-    pub(crate) fn extra_bytes(&self) -> usize {
+    #[doc(hidden)]
+    pub fn extra_bytes(&self) -> usize {
         match self {
             Content::Native(filter) => filter.bits().len(),
             _ => 0,
@@ -108,14 +130,16 @@ impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
         decoded.map_or(Content::Unknown, |filter| Content::Native(filter.into()))
     }
 
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn may_contain(&self, probe: &[u8]) -> bool {
+    pub fn may_contain(&self, probe: &[u8]) -> bool {
         match self {
             Content::RocksDb(filter) => filter.may_contain(probe),
             Content::Native(filter) => filter.may_contain(probe),
             Content::Unknown => true,
         }
     }
+
     #[inline]
     fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match self {

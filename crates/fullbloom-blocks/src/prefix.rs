@@ -1,15 +1,18 @@
 //! Prefix extractors: the part of a key that a prefix filter holds.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use core::str::FromStr;
 
 /// Takes the prefix of a key: the part up to which a seek stays within one group of keys.
 ///
 /// [`EnginePrefix`] has the extractors of RocksDB. An engine with keys of its own structure writes its own:
 ///
 /// ```
-/// use fullbloom_table::PrefixExtractor;
+/// use fullbloom_blocks::PrefixExtractor;
 ///
 /// /// Up to the first slash; keys without one have no prefix.
 /// #[derive(Debug)]
@@ -95,7 +98,7 @@ impl fmt::Display for UnknownExtractor {
     }
 }
 
-impl std::error::Error for UnknownExtractor {}
+impl core::error::Error for UnknownExtractor {}
 
 impl FromStr for EnginePrefix {
     type Err = UnknownExtractor;

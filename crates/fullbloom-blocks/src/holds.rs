@@ -1,7 +1,7 @@
 //! What a filter holds, which decides the lookups it can answer.
 
 use crate::prefix::PrefixExtractor;
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// What the engine is about to do with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
