@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 use fullbloom::Hashing;
-use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use fullbloom_dialects::hash::{bloom32_leveldb, bloom32_rocksdb, xxph3_rocksdb};
 
 /// A key that is looked up in the filters of many tables.
 ///
@@ -36,6 +36,7 @@ pub struct HashedKey<'k> {
     key: &'k [u8],
     xxph3: Cell<Option<u64>>,
     bloom32: Cell<Option<u32>>,
+    leveldb: Cell<Option<u32>>,
     native: Cell<Option<u64>>,
 }
 
@@ -53,7 +54,13 @@ fn once<H: Copy>(cell: &Cell<Option<H>>, hash: impl FnOnce() -> H) -> H {
 impl<'k> HashedKey<'k> {
     /// The key. Nothing is hashed yet.
     pub fn new(key: &'k [u8]) -> HashedKey<'k> {
-        HashedKey { key, xxph3: Cell::new(None), bloom32: Cell::new(None), native: Cell::new(None) }
+        HashedKey {
+            key,
+            xxph3: Cell::new(None),
+            bloom32: Cell::new(None),
+            leveldb: Cell::new(None),
+            native: Cell::new(None),
+        }
     }
 
     /// The key.
@@ -67,10 +74,16 @@ impl<'k> HashedKey<'k> {
         once(&self.xxph3, || xxph3_rocksdb(self.key))
     }
 
-    /// The hash of RocksDB's legacy filters.
+    /// The hash of RocksDB's legacy and per-block filters.
     #[inline]
     pub(super) fn bloom32(&self) -> u32 {
         once(&self.bloom32, || bloom32_rocksdb(self.key))
+    }
+
+    /// The hash of LevelDB's filters.
+    #[inline]
+    pub(super) fn bloom32_leveldb(&self) -> u32 {
+        once(&self.leveldb, || bloom32_leveldb(self.key))
     }
 
     /// The hash of native filters that have the default seed.

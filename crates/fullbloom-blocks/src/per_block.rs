@@ -10,17 +10,20 @@
 
 use crate::bytes::u32_at;
 use crate::error::{At, BlockError};
+use crate::hashed::HashedKey;
 use crate::policy::Family;
+use fullbloom_dialects::filter::Dialect;
 use fullbloom_dialects::leveldb::Compatible;
 use fullbloom_dialects::{LevelDb, RocksDbBlock};
 
 /// Offset array's own offset, and the range's logarithm.
 const TRAILER: usize = 5;
 
-/// A per-block filter block in borrowed bytes.
+/// A per-block filter block over its bytes, parsed once: borrowed bytes, or anything that owns them and can
+/// stay in a block cache, such as `Bytes` or `Arc<[u8]>`.
 #[derive(Debug, Clone, Copy)]
-pub struct PerBlock<'a> {
-    bytes: &'a [u8],
+pub struct PerBlock<S> {
+    bytes: S,
     family: Family,
     /// Where the offsets begin and how many there are; `None` when the outline is damaged.
     offsets: Option<(usize, usize)>,
@@ -33,11 +36,12 @@ enum Part<'a> {
     Everything,
 }
 
-impl<'a> PerBlock<'a> {
+impl<S: AsRef<[u8]>> PerBlock<S> {
     /// Reads any bytes as the engines do: a damaged block matches every key.
-    pub fn new(bytes: &'a [u8], family: Family) -> PerBlock<'a> {
-        let outline = bytes.len().checked_sub(TRAILER).and_then(|array_end| {
-            let start = u32_at(bytes, array_end) as usize;
+    pub fn new(bytes: S, family: Family) -> PerBlock<S> {
+        let data = bytes.as_ref();
+        let outline = data.len().checked_sub(TRAILER).and_then(|array_end| {
+            let start = u32_at(data, array_end) as usize;
             let len = array_end.checked_sub(start)?;
             Some((start, len / 4))
         });
@@ -45,9 +49,13 @@ impl<'a> PerBlock<'a> {
     }
 
     /// As [`new`](PerBlock::new), but damage is an error: the block lies at byte `at` of its file.
-    pub fn decode(bytes: &'a [u8], family: Family, at: u64) -> Result<PerBlock<'a>, BlockError> {
-        let have = bytes.len() as u64;
+    ///
+    /// # Errors
+    /// What is damaged, and where.
+    pub fn decode(bytes: S, family: Family, at: u64) -> Result<PerBlock<S>, BlockError> {
         let block = PerBlock::new(bytes, family);
+        let bytes = block.bytes.as_ref();
+        let have = bytes.len() as u64;
         if have < TRAILER as u64 {
             let (at, need) = (At::inside(at, 0), TRAILER as u64);
             return Err(BlockError::Truncated { field: "filter offsets", at, need, have });
@@ -89,11 +97,11 @@ impl<'a> PerBlock<'a> {
 
     /// The range that one filter covers is 2 to the power of this; 11 in every file the engines wrote.
     pub fn base_lg(&self) -> u32 {
-        self.bytes.last().copied().unwrap_or(0).into()
+        self.bytes.as_ref().last().copied().unwrap_or(0).into()
     }
 
     /// The bytes of each filter in order; an empty one matches no key.
-    pub fn filters(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
+    pub fn filters(&self) -> impl Iterator<Item = &[u8]> + '_ {
         (0..self.len()).map(|i| match self.part(i) {
             Part::Filter(bytes) => bytes,
             Part::Nothing | Part::Everything => &[],
@@ -106,13 +114,13 @@ impl<'a> PerBlock<'a> {
         usize::try_from(index).ok().filter(|&index| index < self.len())
     }
 
-    fn part(&self, i: usize) -> Part<'a> {
+    fn part(&self, i: usize) -> Part<'_> {
+        let bytes = self.bytes.as_ref();
         let Some((start, _)) = self.offsets else { return Part::Everything };
         // The word behind the last offset is the array's own offset, which ends the last filter.
-        let (from, to) =
-            (u32_at(self.bytes, start + 4 * i) as usize, u32_at(self.bytes, start + 4 * i + 4) as usize);
+        let (from, to) = (u32_at(bytes, start + 4 * i) as usize, u32_at(bytes, start + 4 * i + 4) as usize);
         if from <= to && to <= start {
-            Part::Filter(&self.bytes[from..to])
+            Part::Filter(&bytes[from..to])
         } else if from == to {
             Part::Nothing
         } else {
@@ -122,18 +130,32 @@ impl<'a> PerBlock<'a> {
 
     /// Whether the data block at this byte of the file may hold the key or prefix.
     pub fn may_contain(&self, data_block: u64, probe: &[u8]) -> bool {
+        self.may_contain_hashed(data_block, &HashedKey::new(probe))
+    }
+
+    /// As [`may_contain`](Self::may_contain), for a key that is looked up in many filters: it is hashed once
+    /// for all of them.
+    pub fn may_contain_hashed(&self, data_block: u64, probe: &HashedKey<'_>) -> bool {
         let Some(i) = self.index_of(data_block) else { return true };
         match self.part(i) {
             Part::Nothing => false,
             Part::Everything => true,
             Part::Filter(bytes) => match self.family {
-                Family::LevelDb => Compatible::<LevelDb>::read(bytes).may_contain(probe),
+                Family::LevelDb => ask::<LevelDb>(&Compatible::read(bytes), || probe.bloom32_leveldb()),
                 Family::RocksDb | Family::LevelDbSigned => {
-                    Compatible::<RocksDbBlock>::read(bytes).may_contain(probe)
+                    ask::<RocksDbBlock>(&Compatible::read(bytes), || probe.bloom32())
                 }
                 Family::Native | Family::Unknown => true,
             },
         }
+    }
+}
+
+fn ask<D: Dialect<Hash = u32>>(filter: &Compatible<'_, D>, hash: impl FnOnce() -> u32) -> bool {
+    match filter {
+        Compatible::Nothing => false,
+        Compatible::Everything => true,
+        Compatible::Filter(filter) => filter.may_contain_hash(hash()),
     }
 }
 

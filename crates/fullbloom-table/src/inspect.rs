@@ -109,7 +109,7 @@ impl Sums {
 
     /// Filters of a per-block filter block are many and small: each gets a share of the [`ASKED`] lookups
     /// instead of those of a single filter.
-    fn add_per_block(&mut self, block: &PerBlock<'_>, family: Family) {
+    fn add_per_block(&mut self, block: &PerBlock<impl AsRef<[u8]>>, family: Family) {
         let parts = || block.filters().filter(|part| !part.is_empty());
         let asked = (ASKED / parts().count().max(1) as u32).max(64);
         for part in parts() {

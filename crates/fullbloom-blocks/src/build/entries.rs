@@ -3,7 +3,6 @@
 use super::collector::Collector;
 use super::{FilterOptions, Rules};
 use crate::error::BlockError;
-use crate::holds::Holds;
 use crate::policy::FullPolicy;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,7 +13,7 @@ use fullbloom::SizeError;
 pub(super) struct EntryBuilder {
     builder: Collector,
     policy: FullPolicy,
-    holds: Holds,
+    whole_keys: bool,
     rules: Rules,
     partitioned: bool,
     by_text: ByText,
@@ -42,11 +41,11 @@ struct ByText {
 impl EntryBuilder {
     pub(super) fn new(options: &FilterOptions, partitioned: bool) -> Result<EntryBuilder, SizeError> {
         let (builder, policy) = (Collector::new(options)?, options.policy.full()?);
-        let (holds, rules) = (options.holds.clone(), options.rules);
+        let (whole_keys, rules) = (options.holds.whole_keys, options.rules);
         Ok(EntryBuilder {
             builder,
             policy,
-            holds,
+            whole_keys,
             rules,
             partitioned,
             by_text: ByText::default(),
@@ -61,10 +60,6 @@ impl EntryBuilder {
 
     pub(super) fn policy(&self) -> &FullPolicy {
         &self.policy
-    }
-
-    pub(super) fn holds(&self) -> &Holds {
-        &self.holds
     }
 
     /// Entries of all partitions.
@@ -86,15 +81,14 @@ impl EntryBuilder {
         }
     }
 
-    pub(super) fn add(&mut self, key: &[u8]) {
-        let prefix = self.holds.prefix(key);
+    pub(super) fn add(&mut self, key: &[u8], prefix: Option<&[u8]>) {
         if self.rules != Rules::Since9_6 {
             return self.add_by_text(key, prefix);
         }
         match prefix {
-            Some(prefix) if self.holds.whole_keys => self.builder.insert_with_alt(key, prefix),
+            Some(prefix) if self.whole_keys => self.builder.insert_with_alt(key, prefix),
             Some(prefix) => self.builder.insert(prefix),
-            None if self.holds.whole_keys => self.builder.insert(key),
+            None if self.whole_keys => self.builder.insert(key),
             None => {}
         }
     }
@@ -114,7 +108,7 @@ impl EntryBuilder {
             self.by_text.prefix = last;
             self.by_text.prefix_is_in = true;
         }
-        if self.holds.whole_keys && (prefix.is_none() || self.by_text.whole.as_deref() != Some(key)) {
+        if self.whole_keys && (prefix.is_none() || self.by_text.whole.as_deref() != Some(key)) {
             self.insert(key);
             if prefix.is_some() {
                 self.by_text.whole = Some(key.to_vec());
@@ -133,13 +127,13 @@ impl EntryBuilder {
     }
 
     fn remembers_prefix(&self) -> bool {
-        self.holds.whole_keys || self.partitioned && self.rules == Rules::Of9_5
+        self.whole_keys || self.partitioned && self.rules == Rules::Of9_5
     }
 
     /// Before a partition is closed: the prefix of the key after it, for forward seeks that end here.
     pub(super) fn add_next_prefix(&mut self, prefix: &[u8]) {
         match self.rules {
-            Rules::Since9_6 if self.holds.whole_keys => self.builder.insert_with_alt(prefix, prefix),
+            Rules::Since9_6 if self.whole_keys => self.builder.insert_with_alt(prefix, prefix),
             Rules::Since9_6 => self.builder.insert(prefix),
             Rules::Of9_5 | Rules::UpTo9_4 if self.by_text.prefix != prefix => self.insert(prefix),
             Rules::Of9_5 | Rules::UpTo9_4 => {}

@@ -137,6 +137,7 @@ impl fmt::Debug for FilterOptions {
 #[derive(Debug)]
 pub struct FilterBlockBuilder {
     kind: Builder,
+    holds: Holds,
 }
 
 #[derive(Debug)]
@@ -157,6 +158,25 @@ pub enum Finished {
     Partitions(Partitions),
 }
 
+fn add(builder: &mut Builder, key: &[u8], prefix: Option<&[u8]>) -> Result<(), BlockError> {
+    match builder {
+        Builder::Full(builder) => builder.add(key, prefix),
+        Builder::Partitioned(builder) => builder.add(key, prefix)?,
+        Builder::PerBlock(builder) => builder.add(key, prefix)?,
+    }
+    Ok(())
+}
+
+impl Finished {
+    /// The bytes of the filter, if it is one block: a full filter that holds keys, or a per-block one.
+    pub fn into_block(self) -> Option<Vec<u8>> {
+        match self {
+            Finished::Block(block) => Some(block),
+            Finished::None | Finished::Partitions(_) => None,
+        }
+    }
+}
+
 impl FilterBlockBuilder {
     /// A builder; refused when the dialect has no such layout.
     pub fn new(options: FilterOptions) -> Result<FilterBlockBuilder, SizeError> {
@@ -167,7 +187,7 @@ impl FilterBlockBuilder {
             }
             Layout::PerBlock => Builder::PerBlock(PerBlockBuilder::new(&options)?),
         };
-        Ok(FilterBlockBuilder { kind })
+        Ok(FilterBlockBuilder { kind, holds: options.holds })
     }
 
     /// Sets the position of the next data block in the file. Only per-block filters need it.
@@ -182,13 +202,26 @@ impl FilterBlockBuilder {
 
     /// Adds a user key, without timestamp and sequence number. Keys are added in the order of the table, once
     /// for every version; the rules drop repeats.
+    ///
+    /// The key's prefix is added too, if the [`Holds`] of the options have an extractor that finds one.
+    ///
+    /// # Errors
+    /// If a partition ends here and cannot be built.
     pub fn add(&mut self, key: &[u8]) -> Result<(), BlockError> {
-        match &mut self.kind {
-            Builder::Full(builder) => builder.add(key),
-            Builder::Partitioned(builder) => builder.add(key)?,
-            Builder::PerBlock(builder) => builder.add(key),
-        }
-        Ok(())
+        let FilterBlockBuilder { kind, holds } = self;
+        add(kind, key, holds.prefix(key))
+    }
+
+    /// As [`add`](Self::add), with a prefix that the caller knows instead of the one that the extractor of the
+    /// options finds. It is added once for all keys in a row that share it.
+    ///
+    /// Without an extractor in its [`Holds`], a reader looks whole keys up. Ask it for a prefix with
+    /// [`FullBlock::may_contain`](crate::FullBlock::may_contain).
+    ///
+    /// # Errors
+    /// As of [`add`](Self::add), and if the dialect is LevelDB's, whose filters hold no prefixes.
+    pub fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) -> Result<(), BlockError> {
+        add(&mut self.kind, key, Some(prefix))
     }
 
     /// Whether the open partition holds enough keys, so that the caller should end its index partition at the

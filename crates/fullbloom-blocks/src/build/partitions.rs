@@ -65,6 +65,8 @@ pub(super) struct PartitionedBuilder {
     /// The separator given with the last cut of the index, until the cut is made.
     cut: Option<Vec<u8>>,
     last_key: Vec<u8>,
+    /// The prefix of the last key, if it has one.
+    last_prefix: Option<Vec<u8>>,
     any_key: bool,
     done: Partitions,
 }
@@ -85,6 +87,7 @@ impl PartitionedBuilder {
             keys_per_partition,
             cut: None,
             last_key: Vec::new(),
+            last_prefix: None,
             any_key: false,
             done: Partitions::default(),
         })
@@ -118,17 +121,24 @@ impl PartitionedBuilder {
         }
     }
 
-    pub(super) fn add(&mut self, key: &[u8]) -> Result<(), BlockError> {
+    pub(super) fn add(&mut self, key: &[u8], prefix: Option<&[u8]>) -> Result<(), BlockError> {
         if let Some(partition_key) = self.cut.take() {
-            self.close(partition_key, Some(key))?;
+            self.close(partition_key, Some(prefix))?;
         } else if !self.with_index && self.is_full() && self.any_key {
             let partition_key = self.last_key_with_footer();
-            self.close(partition_key, Some(key))?;
+            self.close(partition_key, Some(prefix))?;
         }
-        self.entries.add(key);
+        self.entries.add(key, prefix);
         self.any_key = true;
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
+        match (&mut self.last_prefix, prefix) {
+            (Some(last), Some(prefix)) => {
+                last.clear();
+                last.extend_from_slice(prefix);
+            }
+            (last, prefix) => *last = prefix.map(<[u8]>::to_vec),
+        }
         Ok(())
     }
 
@@ -139,18 +149,16 @@ impl PartitionedBuilder {
         key
     }
 
-    fn close(&mut self, partition_key: Vec<u8>, next: Option<&[u8]>) -> Result<(), BlockError> {
-        let holds = self.entries.holds().clone();
-        let prefix = |key| holds.prefix(key);
-        let (next_prefix, last_prefix) = (next.and_then(prefix), prefix(&self.last_key).map(<[u8]>::to_vec));
-        if let Some(next_prefix) = next_prefix {
+    /// Closes the open partition; `next` is the prefix of the key after it, unless it is the last.
+    fn close(&mut self, partition_key: Vec<u8>, next: Option<Option<&[u8]>>) -> Result<(), BlockError> {
+        if let Some(next_prefix) = next.flatten() {
             self.entries.add_next_prefix(next_prefix);
         }
         let entries = self.entries.open_entries();
         let content = self.entries.finish()?;
         self.done.partitions.push(Partition { key: partition_key, content, entries });
-        if let (Some(_), Some(last_prefix)) = (next, last_prefix) {
-            self.entries.add_last_prefix(&last_prefix);
+        if let (Some(_), Some(last_prefix)) = (next, &self.last_prefix) {
+            self.entries.add_last_prefix(last_prefix);
         }
         Ok(())
     }

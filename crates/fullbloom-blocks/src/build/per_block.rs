@@ -25,13 +25,20 @@ pub(super) struct PerBlockBuilder {
     entries: u64,
 }
 
+fn refuse_prefixes(policy: Policy) -> Result<(), SizeError> {
+    if policy.dialect() != Name::LevelDb {
+        return Ok(());
+    }
+    let what = "holds whole keys; prefixes are RocksDB's";
+    Err(SizeError::Unsupported { dialect: policy.dialect().as_str(), what })
+}
+
 impl PerBlockBuilder {
     pub(super) fn new(options: &FilterOptions) -> Result<PerBlockBuilder, SizeError> {
         let policy = options.policy;
         policy.per_block_filter::<&[u8]>(&[])?;
-        if policy.dialect() == Name::LevelDb && options.holds != Holds::default() {
-            let what = "holds whole keys; prefixes are RocksDB's";
-            return Err(SizeError::Unsupported { dialect: policy.dialect().as_str(), what });
+        if options.holds != Holds::default() {
+            refuse_prefixes(policy)?;
         }
         Ok(PerBlockBuilder {
             policy,
@@ -59,8 +66,11 @@ impl PerBlockBuilder {
         Ok(())
     }
 
-    pub(super) fn add(&mut self, key: &[u8]) {
-        if let Some(prefix) = self.holds.prefix(key) {
+    /// # Errors
+    /// If there is a prefix, and the dialect is LevelDB's, whose filters have none.
+    pub(super) fn add(&mut self, key: &[u8], prefix: Option<&[u8]>) -> Result<(), SizeError> {
+        if let Some(prefix) = prefix {
+            refuse_prefixes(self.policy)?;
             let last = self.last_prefix.map(|(start, end)| &self.pending[start..end]);
             if last != Some(prefix) {
                 let start = self.pending.len();
@@ -71,6 +81,7 @@ impl PerBlockBuilder {
         if self.holds.whole_keys {
             self.push(key);
         }
+        Ok(())
     }
 
     fn push(&mut self, entry: &[u8]) {
