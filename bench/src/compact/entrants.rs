@@ -194,8 +194,8 @@ fn ribbon(keys: &[u64], fpr: f64) -> Result<Box<dyn Filter>, Box<dyn Error>> {
     let request = Request { expected_keys: keys.len() as u64, target: Target::Fpr(fpr) };
     let bits = any::plan(Name::RocksDb, &request)?.geometry.bit_len as f64 / keys.len() as f64;
     let mut builder = rocksdb::Builder::new(rocksdb::Policy::new(rocksdb::FilterType::Ribbon, bits)?);
-    keys.iter().for_each(|key| builder.insert(&key.to_le_bytes()));
-    Ok(Box::new(builder.finish()?))
+    keys.iter().for_each(|key| builder.add(&key.to_le_bytes()));
+    Ok(Box::new(builder.build()?))
 }
 
 impl Filter for rocksdb::FullFilter {

@@ -284,12 +284,12 @@ impl<K: NativeKeys> Contender<K> for Ribbon {
     fn insert(&mut self, keys: &[K]) {
         let builder = self.builder.as_mut().expect("started");
         for key in keys {
-            key.bytes(|key| builder.insert(key));
+            key.bytes(|key| builder.add(key));
         }
     }
 
     fn finish(&mut self) {
-        let built = self.builder.take().map(|mut builder| builder.finish().expect("memory for a filter"));
+        let built = self.builder.take().map(|mut builder| builder.build().expect("memory for a filter"));
         self.filter = built;
     }
 

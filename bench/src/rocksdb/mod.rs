@@ -292,7 +292,7 @@ impl<'a> Members<'a> {
 fn ours(policy: Policy, members: Members<'_>) -> Result<FullFilter, BuildError> {
     let mut builder = Builder::new(policy);
     for keys in members.parts() {
-        builder.insert_batch(keys);
+        builder.add_batch(keys);
     }
-    builder.finish()
+    builder.build()
 }

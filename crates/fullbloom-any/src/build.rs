@@ -235,7 +235,7 @@ impl Builder {
             #[cfg(feature = "std")]
             Inner::Compact { builder, .. } => builder.insert_batch(&keys),
             Inner::Full { builder, .. } => {
-                builder.insert_batch(&keys);
+                builder.add_batch(&keys);
                 Ok(())
             }
         };
@@ -324,7 +324,7 @@ impl Builder {
             }
             Inner::Full { name, kind, target, mut builder } => {
                 builder.set_policy(policy(kind, builder.entries(), target)?);
-                match builder.finish() {
+                match builder.build() {
                     Ok(FullFilter::Nothing) => constant(name, false),
                     Ok(FullFilter::Everything) => constant(name, true),
                     Ok(FullFilter::Legacy(filter)) => boxed(filter),

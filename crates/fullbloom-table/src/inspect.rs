@@ -246,8 +246,8 @@ mod tests {
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let partition = |bits: f64| {
             let mut builder = Builder::new(Policy::new(FilterType::FastLocal, bits).unwrap());
-            builder.insert_batch(keys.as_slice());
-            builder.finish().unwrap().encode()
+            builder.add_batch(keys.as_slice());
+            builder.finish().unwrap()
         };
         let mut sums = Sums::default();
         for bits in [10.0, 5.0, 16.0] {

@@ -12,8 +12,8 @@ fn no_failed_allocation_ends_the_process_or_loses_a_key() {
         loop {
             let (built, failed) = failing_at(nth, || {
                 let mut builder = Builder::new(policy).with_corruption_detection();
-                (0..70_000u32).for_each(|i| builder.insert(&i.to_be_bytes()));
-                builder.finish()
+                (0..70_000u32).for_each(|i| builder.add(&i.to_be_bytes()));
+                builder.build()
             });
             match built {
                 Ok(filter) => assert!((0..70_000u32).all(|i| filter.may_contain(&i.to_be_bytes()))),

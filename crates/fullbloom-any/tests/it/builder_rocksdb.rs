@@ -60,7 +60,7 @@ fn builder(kind: FilterType) -> Builder {
 }
 
 fn insert(builder: &mut Builder, keys: std::ops::Range<u64>) {
-    keys.for_each(|i| builder.insert(&i.to_be_bytes()));
+    keys.for_each(|i| builder.add(&i.to_be_bytes()));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn hashes_are_charged_by_the_bucket_when_it_is_half_full() {
     insert(&mut builder, 81_919..81_920); // a repeat is not an entry
     assert_eq!(builder.entries(), 81_920);
     // 102,405 bytes of filter: the three buckets of the hashes are released, the one of the filter is kept.
-    let filter = builder.finish().unwrap();
+    let filter = builder.build().unwrap();
     assert_eq!(filter.encoded_len(), 102_405);
     assert_eq!((budget.buckets(), budget.peak_buckets()), (1, 4));
     drop(filter);
@@ -91,7 +91,7 @@ fn key_and_alternative_cannot_jump_over_a_bucket() {
     let budget = Arc::new(Budget::default());
     let mut builder = builder(FilterType::FastLocal).with_reservation(budget.clone());
     insert(&mut builder, 0..16_383);
-    builder.insert_with_alt(b"key", b"alt"); // entries 16,384 and 16,385
+    builder.add_with_prefix(b"key", b"alt"); // entries 16,384 and 16,385
     assert_eq!((builder.entries(), budget.buckets()), (16_385, 1));
 }
 
@@ -101,7 +101,7 @@ fn finished_filters_add_up_until_the_builder_is_dropped() {
     let mut builder = builder(FilterType::FastLocal).with_reservation(budget.clone());
     for (round, buckets) in [(1, 1), (2, 1), (3, 2)] {
         insert(&mut builder, 0..81_920); // 102,405 bytes each: 100, 200, 300 KiB
-        builder.finish().unwrap();
+        builder.build().unwrap();
         assert_eq!(budget.buckets(), buckets, "filter {round}");
     }
     drop(builder);
@@ -114,14 +114,14 @@ fn hashes_kept_for_verification_stay_charged_until_it_is_done() {
     let mut builder =
         builder(FilterType::FastLocal).with_reservation(budget.clone()).with_corruption_detection();
     insert(&mut builder, 0..81_920);
-    let content = builder.finish().unwrap().encode();
+    let content = builder.build().unwrap().encode();
     assert_eq!(budget.buckets(), 4, "three of hashes, one of filter");
     builder.verify(&content).unwrap();
     assert_eq!(budget.buckets(), 1);
     insert(&mut builder, 0..81_920);
-    builder.finish().unwrap();
+    builder.build().unwrap();
     assert_eq!(budget.buckets(), 4);
-    builder.finish().unwrap(); // not verified: the hashes are released with the next filter
+    builder.build().unwrap(); // not verified: the hashes are released with the next filter
     assert_eq!(budget.buckets(), 1);
 }
 
@@ -131,7 +131,7 @@ fn ribbon_rows_are_charged_while_it_is_solved() {
     let mut builder = builder(FilterType::Ribbon).with_reservation(budget.clone());
     insert(&mut builder, 0..100_000);
     assert_eq!(budget.buckets(), 3); // 768 KiB of hashes: 100,000 / 32,768 is 3.05
-    let FullFilter::Ribbon(filter) = builder.finish().unwrap() else { panic!("no Ribbon") };
+    let FullFilter::Ribbon(filter) = builder.build().unwrap() else { panic!("no Ribbon") };
     let slots = u64::from(filter.dialect().blocks()) * 128;
     let peak = (3 * BUCKET + slots * 20 + filter.encode().len() as u64).div_ceil(BUCKET);
     assert_eq!(budget.peak_buckets(), peak);
@@ -144,20 +144,20 @@ fn refused_rows_turn_ribbon_into_bloom_and_other_refusals_into_nothing() {
     let budget = Budget::limited(4 * BUCKET);
     let mut ribbon = builder(FilterType::Ribbon).with_reservation(budget.clone());
     insert(&mut ribbon, 0..100_000);
-    let filter = ribbon.finish().unwrap();
+    let filter = ribbon.build().unwrap();
     assert_eq!(filter.dialect(), Some(Name::RocksDb));
     assert_eq!(budget.refusals.load(Ordering::Relaxed), 1);
     assert_eq!(budget.buckets(), 1, "what was taken for the rows is given back");
 
     let mut bloom = builder(FilterType::FastLocal);
     insert(&mut bloom, 0..100_000);
-    assert_eq!(bloom.finish().unwrap().encode(), filter.encode());
+    assert_eq!(bloom.build().unwrap().encode(), filter.encode());
 
     // No room at all: nothing is charged, and nothing else changes.
     let nothing = Budget::limited(0);
     let mut bloom = builder(FilterType::FastLocal).with_reservation(nothing.clone());
     insert(&mut bloom, 0..100_000);
-    assert_eq!(bloom.finish().unwrap().encode(), filter.encode());
+    assert_eq!(bloom.build().unwrap().encode(), filter.encode());
     assert_eq!((nothing.buckets(), nothing.refusals.load(Ordering::Relaxed) > 0), (0, true));
 }
 
@@ -166,7 +166,7 @@ fn the_legacy_builder_charges_nothing() {
     let budget = Arc::new(Budget::default());
     let mut builder = builder(FilterType::Legacy).with_reservation(budget.clone());
     insert(&mut builder, 0..100_000);
-    builder.finish().unwrap();
+    builder.build().unwrap();
     assert_eq!(budget.peak_buckets(), 0);
 }
 
@@ -177,13 +177,13 @@ fn every_lost_bit_of_a_finished_bloom_filter_is_found() {
         let content = {
             let mut builder = builder(kind);
             insert(&mut builder, 0..300);
-            builder.finish().unwrap().encode()
+            builder.build().unwrap().encode()
         };
         let data_len = content.len() - 5;
         for position in (0..data_len * 8).filter(|at| content[at / 8] & 1 << (at % 8) != 0) {
             let mut builder = builder(kind).with_corruption_detection();
             insert(&mut builder, 0..300);
-            let mut bytes = builder.finish().unwrap().encode();
+            let mut bytes = builder.build().unwrap().encode();
             bytes[position / 8] ^= 1 << (position % 8);
             let lost = builder.verify(&bytes).unwrap_err();
             assert!(matches!(lost, BuildError::KeysLost { missing: 1.., of: 300 }), "{kind:?} {position}");
@@ -197,7 +197,7 @@ fn a_flipped_bit_of_a_finished_ribbon_filter_is_found_wherever_a_key_looks() {
     for _ in 0..200 {
         let mut builder = builder(FilterType::Ribbon).with_corruption_detection();
         insert(&mut builder, 0..2000);
-        let mut bytes = builder.finish().unwrap().encode();
+        let mut bytes = builder.build().unwrap().encode();
         assert_eq!(bytes[bytes.len() - 5], 0xfe);
         let position = flips.below((bytes.len() as u64 - 5) * 8) as usize;
         bytes[position / 8] ^= 1 << (position % 8);
@@ -212,7 +212,7 @@ fn verification_finds_stubs_and_other_filters_but_not_bytes_that_match_everythin
         let verified = |content: &[u8]| {
             let mut builder = builder(kind).with_corruption_detection();
             insert(&mut builder, 0..1200);
-            builder.finish().unwrap();
+            builder.build().unwrap();
             builder.verify(content)
         };
         let all_lost = Err(BuildError::KeysLost { missing: 1200, of: 1200 });
@@ -222,7 +222,7 @@ fn verification_finds_stubs_and_other_filters_but_not_bytes_that_match_everythin
         let mut other =
             builder(if kind == FilterType::Legacy { FilterType::FastLocal } else { FilterType::Legacy });
         insert(&mut other, 0..1200);
-        assert_eq!(verified(&other.finish().unwrap().encode()), all_lost);
+        assert_eq!(verified(&other.build().unwrap().encode()), all_lost);
     }
 }
 
@@ -232,11 +232,11 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
         let mut builder = builder(FilterType::Ribbon).with_alt_order(order);
         for i in 0..2000u64 {
             let key = i.to_be_bytes();
-            builder.insert_with_alt(&key, &key[..7]);
+            builder.add_with_prefix(&key, &key[..7]);
         }
         let prefixes = if order == AltOrder::AltFirst { 8 } else { 2000 };
         assert_eq!(builder.entries(), 2000 + prefixes);
-        let FullFilter::Ribbon(filter) = builder.finish().unwrap() else { panic!("no Ribbon") };
+        let FullFilter::Ribbon(filter) = builder.build().unwrap() else { panic!("no Ribbon") };
         for i in 0..2000u64 {
             assert!(filter.may_contain(i.to_be_bytes()) && filter.may_contain(&i.to_be_bytes()[..7]));
         }
@@ -253,10 +253,10 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
 fn key_first_drops_only_repeats_of_the_hash_before() {
     let mut builder = builder(FilterType::FastLocal).with_alt_order(AltOrder::KeyFirst);
     for key in [b"ab1", b"ab2", b"ab2"] {
-        builder.insert_with_alt(key, b"ab");
+        builder.add_with_prefix(key, b"ab");
     }
     assert_eq!(builder.entries(), 6);
-    builder.insert(b"ab");
+    builder.add(b"ab");
     assert_eq!(builder.entries(), 6);
 }
 
@@ -269,8 +269,8 @@ fn ribbon_filters_of_up_to_a_million_keys_lose_none_and_keep_their_rate() {
         let present: Vec<u64> = (0..keys).map(|_| stream.next_u64()).collect();
         let mut builder =
             Builder::new(Policy::new(FilterType::Ribbon, bits_per_key).unwrap()).with_corruption_detection();
-        present.iter().for_each(|key| builder.insert(&key.to_le_bytes()));
-        let filter = builder.finish().unwrap();
+        present.iter().for_each(|key| builder.add(&key.to_le_bytes()));
+        let filter = builder.build().unwrap();
         builder.verify(&filter.encode()).unwrap();
         let FullFilter::Ribbon(filter) = filter else { panic!("no Ribbon for {keys}") };
         assert!(present.iter().all(|key| filter.may_contain(key.to_le_bytes())));
@@ -295,7 +295,7 @@ fn a_length_that_no_filter_can_have_is_refused() {
         for len in wrong {
             let mut builder = builder(kind);
             insert(&mut builder, 0..1000);
-            let refused = builder.finish_with_len(len).unwrap_err();
+            let refused = builder.build_with_len(len).unwrap_err();
             assert!(
                 matches!(refused, BuildError::Size(SizeError::Count { .. })),
                 "{kind:?} {len}: {refused}"
@@ -304,7 +304,7 @@ fn a_length_that_no_filter_can_have_is_refused() {
     }
     let mut legacy = builder(FilterType::Legacy);
     insert(&mut legacy, 0..1000);
-    assert_eq!(legacy.finish_with_len(1349).unwrap().encoded_len(), 1349);
+    assert_eq!(legacy.build_with_len(1349).unwrap().encoded_len(), 1349);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn ribbon_takes_any_number_of_whole_segments() {
     for len in [21, 133, 885, 901, 1605, 2053, 40_005] {
         let mut builder = builder(FilterType::Ribbon).with_corruption_detection();
         insert(&mut builder, 0..1000);
-        let content = builder.finish_with_len(len).unwrap().encode();
+        let content = builder.build_with_len(len).unwrap().encode();
         assert_eq!(content.len() as u64, len);
         builder.verify(&content).unwrap();
     }
@@ -334,7 +334,7 @@ fn the_balance_keeps_the_mean_rate_near_the_promise() {
         for keys in (1000..4000u64).step_by(100) {
             let mut builder = Builder::new(policy);
             insert(&mut builder, 0..keys);
-            let filter = builder.finish_for_memory(&balance, &usable).unwrap();
+            let filter = builder.build_for_memory(&balance, &usable).unwrap();
             lens.push(filter.encoded_len());
             longer += u32::from(filter.encoded_len() > policy.content_len(keys) + 16);
             shorter += u32::from(filter.encoded_len() + 16 < policy.content_len(keys));
@@ -378,11 +378,11 @@ fn a_batch_builds_and_charges_what_its_keys_do_one_by_one() {
         let budgets = [Arc::new(Budget::default()), Arc::new(Budget::default())];
         let [mut single, mut batches] = budgets.clone().map(|budget| builder(kind).with_reservation(budget));
         for part in keys.chunks(997) {
-            part.iter().for_each(|key| single.insert(key));
-            batches.insert_batch(part);
+            part.iter().for_each(|key| single.add(key));
+            batches.add_batch(part);
             assert_eq!(batches.entries(), single.entries());
             assert_eq!(budgets[1].buckets(), budgets[0].buckets());
         }
-        assert_eq!(batches.finish().unwrap().encode(), single.finish().unwrap().encode(), "{kind:?}");
+        assert_eq!(batches.build().unwrap().encode(), single.build().unwrap().encode(), "{kind:?}");
     }
 }

@@ -234,8 +234,8 @@ fn every_prefix_of_a_filter_is_refused_or_is_no_filter_with_other_answers() {
     let probes = probes();
     for kind in [FilterType::Legacy, FilterType::FastLocal, FilterType::Ribbon] {
         let mut builder = Builder::new(Policy::new(kind, 10.0).unwrap());
-        (0..1200u32).for_each(|i| builder.insert(&i.to_be_bytes()));
-        let content = builder.finish().unwrap().encode();
+        (0..1200u32).for_each(|i| builder.add(&i.to_be_bytes()));
+        let content = builder.finish().unwrap();
         for len in 0..content.len() {
             let cut = &content[..len];
             check(cut, &probes);
@@ -273,8 +273,8 @@ fn sniffing_distinguishes_the_three_kinds_and_per_block_filters() {
             [(FilterType::Legacy, Name::RocksDbLegacy), (FilterType::FastLocal, Name::RocksDb)]
         {
             let mut builder = Builder::new(Policy::new(kind, 12.0).unwrap());
-            (0..keys).for_each(|_| builder.insert(&stream.bytes(12)));
-            let content = builder.finish().unwrap().encode();
+            (0..keys).for_each(|_| builder.add(&stream.bytes(12)));
+            let content = builder.finish().unwrap();
             assert_eq!(sniff(&content), Some(name));
             // As a per-block filter it would have zero probes, which matches every key.
             assert!(Filter::<LevelDb>::view(&content).is_err());

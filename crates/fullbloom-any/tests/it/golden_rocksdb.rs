@@ -69,14 +69,14 @@ fn every_filter_is_built_byte_for_byte_and_answers_as_rocksdbs_reader() {
         }
         let keys = keys_of(record);
         for key in &keys {
-            builder.insert(key);
+            builder.add(key);
         }
         assert_eq!(builder.entries(), record.count("hash_entries"), "{record}");
         let optimized = flag(record, "optimize_filters_for_memory");
         let built = if optimized {
-            builder.finish_with_len(record.count("filter_len")).expect("a length of RocksDB's")
+            builder.build_with_len(record.count("filter_len")).expect("a length of RocksDB's")
         } else {
-            builder.finish().expect("a filter")
+            builder.build().expect("a filter")
         };
         let bytes = built.encode();
         assert_eq!(bytes.len() as u64, built.encoded_len());
@@ -166,8 +166,8 @@ fn strict_decoding_accepts_every_filter_and_gives_its_bytes_back() {
     let file = vectors::json("rocksdb/raw_filters.json");
     for (record, policy) in built_cases(&file) {
         let mut builder = Builder::new(policy);
-        keys_of(record).iter().for_each(|key| builder.insert(key));
-        let bytes = builder.finish().expect("a filter").encode();
+        keys_of(record).iter().for_each(|key| builder.add(key));
+        let bytes = builder.build().expect("a filter").encode();
         match FullFilter::read(&bytes) {
             FullFilter::Legacy(_) => round_trip::<RocksDbLegacy>(&bytes),
             FullFilter::FastLocal(_) => round_trip::<RocksDb>(&bytes),
@@ -243,9 +243,9 @@ fn the_numbers_that_rocksdb_publishes_for_its_own_formats_hold() {
             let Some(published) = record.get(field) else { return };
             let mut builder = Builder::new(policy);
             for key in record.count("first_key") as u32..record.count("end_key") as u32 {
-                builder.insert(&key.to_le_bytes());
+                builder.add(&key.to_le_bytes());
             }
-            let built = builder.finish().expect("a filter");
+            let built = builder.build().expect("a filter");
             assert_eq!(
                 Some(u64::from(bloom32_rocksdb(&built.encode()))),
                 published.as_u64(),
@@ -286,13 +286,13 @@ fn lengths_for_memory_follow_the_allocator_and_the_balance() {
             }
         };
         let mut builder = Builder::new(policy);
-        keys.iter().for_each(|key| builder.insert(key));
-        let bytes = builder.finish_for_memory(&balance, &usable).expect("a filter").encode();
+        keys.iter().for_each(|key| builder.add(key));
+        let bytes = builder.build_for_memory(&balance, &usable).expect("a filter").encode();
         assert_eq!(bytes.len() as u64, record.count("filter_len"), "{record}");
         assert_eq!(u64::from(bytes[bytes.len() - 3]), record.count("num_probes"), "{record}");
         assert_eq!(sha256_hex(&bytes), record.text("filter_sha256"), "{record}");
         // With the recorded length, the bytes are the same.
-        keys.iter().for_each(|key| builder.insert(key));
-        assert_eq!(builder.finish_with_len(record.count("filter_len")).expect("a filter").encode(), bytes);
+        keys.iter().for_each(|key| builder.add(key));
+        assert_eq!(builder.build_with_len(record.count("filter_len")).expect("a filter").encode(), bytes);
     }
 }

@@ -28,8 +28,8 @@ fn many_keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 fn built(kind: FilterType, bits_per_key: f64, keys: &[Vec<u8>]) -> FullFilter {
     let mut builder = Builder::new(Policy::new(kind, bits_per_key).unwrap()).with_corruption_detection();
-    keys.iter().for_each(|key| builder.insert(key));
-    let filter = builder.finish().unwrap();
+    keys.iter().for_each(|key| builder.add(key));
+    let filter = builder.build().unwrap();
     builder.verify(&filter.encode()).unwrap();
     filter
 }

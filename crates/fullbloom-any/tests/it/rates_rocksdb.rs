@@ -14,9 +14,9 @@ fn built(kind: FilterType, bits_per_key: f64, shape: Shape, keys: u64) -> FullFi
     let mut key = Vec::new();
     for i in 0..keys {
         shape.key_into(i, &mut key);
-        builder.insert(&key);
+        builder.add(&key);
     }
-    builder.finish().unwrap()
+    builder.build().unwrap()
 }
 
 fn measured(filter: &FullFilter, shape: Shape, keys: u64, absent: u64) -> Measured {

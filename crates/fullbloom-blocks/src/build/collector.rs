@@ -55,18 +55,18 @@ impl Collector {
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, key: &[u8]) {
+    pub(super) fn add(&mut self, key: &[u8]) {
         match self {
-            Collector::RocksDb(builder) => builder.insert(key),
+            Collector::RocksDb(builder) => builder.add(key),
             Collector::Native(native) => native.add(|builder| builder.add(key)),
         }
     }
 
     #[inline]
-    pub(super) fn insert_with_alt(&mut self, key: &[u8], alt: &[u8]) {
+    pub(super) fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) {
         match self {
-            Collector::RocksDb(builder) => builder.insert_with_alt(key, alt),
-            Collector::Native(native) => native.add(|builder| builder.add_with_prefix(key, alt)),
+            Collector::RocksDb(builder) => builder.add_with_prefix(key, prefix),
+            Collector::Native(native) => native.add(|builder| builder.add_with_prefix(key, prefix)),
         }
     }
 
@@ -74,11 +74,8 @@ impl Collector {
     pub(super) fn finish(&mut self, len: Option<u64>) -> Result<Vec<u8>, BlockError> {
         match self {
             Collector::RocksDb(builder) => {
-                let filter = match len {
-                    Some(len) => builder.finish_with_len(len)?,
-                    None => builder.finish()?,
-                };
-                let content = filter.encode();
+                let Some(len) = len else { return Ok(builder.finish()?) };
+                let content = builder.build_with_len(len)?.encode();
                 builder.verify(&content)?;
                 Ok(content)
             }

@@ -86,16 +86,16 @@ impl EntryBuilder {
             return self.add_by_text(key, prefix);
         }
         match prefix {
-            Some(prefix) if self.whole_keys => self.builder.insert_with_alt(key, prefix),
-            Some(prefix) => self.builder.insert(prefix),
-            None if self.whole_keys => self.builder.insert(key),
+            Some(prefix) if self.whole_keys => self.builder.add_with_prefix(key, prefix),
+            Some(prefix) => self.builder.add(prefix),
+            None if self.whole_keys => self.builder.add(key),
             None => {}
         }
     }
 
     fn insert(&mut self, entry: &[u8]) {
         self.by_text.calls += 1;
-        self.builder.insert(entry);
+        self.builder.add(entry);
     }
 
     fn add_by_text(&mut self, key: &[u8], prefix: Option<&[u8]>) {
@@ -133,8 +133,8 @@ impl EntryBuilder {
     /// Before a partition is closed: the prefix of the key after it, for forward seeks that end here.
     pub(super) fn add_next_prefix(&mut self, prefix: &[u8]) {
         match self.rules {
-            Rules::Since9_6 if self.whole_keys => self.builder.insert_with_alt(prefix, prefix),
-            Rules::Since9_6 => self.builder.insert(prefix),
+            Rules::Since9_6 if self.whole_keys => self.builder.add_with_prefix(prefix, prefix),
+            Rules::Since9_6 => self.builder.add(prefix),
             Rules::Of9_5 | Rules::UpTo9_4 if self.by_text.prefix != prefix => self.insert(prefix),
             Rules::Of9_5 | Rules::UpTo9_4 => {}
         }
@@ -144,7 +144,7 @@ impl EntryBuilder {
     /// releases do it with the next key.
     pub(super) fn add_last_prefix(&mut self, prefix: &[u8]) {
         if self.rules == Rules::Since9_6 {
-            self.builder.insert(prefix);
+            self.builder.add(prefix);
         }
     }
 

@@ -1,7 +1,8 @@
 //! The builder of full filters: keys in, the bytes of RocksDB's builder out.
 //!
 //! ```text
-//!   insert ─► hash ─► drop repeats ─► hashes, their xor ─► finish ─► filter ─► encode ─► verify
+//!   add ─► hash ─► drop repeats ─► hashes, their xor ─► build ─► filter ─► encode ─► verify
+//!                                                    ╰────────── finish ──────────╯
 //! ```
 //!
 //! A filter's size follows from its hashes, so they are kept until it is built: eight bytes each, four for
@@ -17,6 +18,7 @@ use super::reservation::{Account, BUCKET, Reservation};
 use super::sizing::{FilterType, Policy};
 use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::mem;
 use fullbloom_core::kernel::Cpu;
 use fullbloom_core::kernel::pipeline::hash_all;
@@ -103,7 +105,7 @@ impl Builder {
         &self.policy
     }
 
-    /// Sets another policy of the same type, for the keys inserted since the last filter and for later ones.
+    /// Sets another policy of the same type, for the keys added since the last filter and for later ones.
     #[doc(hidden)]
     pub fn set_policy(&mut self, policy: Policy) {
         debug_assert_eq!(policy.filter_type, self.policy.filter_type);
@@ -119,20 +121,37 @@ impl Builder {
     }
 
     /// Adds a key; a repeat of the last stored key is dropped.
-    pub fn insert(&mut self, key: &[u8]) {
+    #[inline]
+    pub fn add(&mut self, key: &[u8]) {
+        self.add_hash(self.hash(key));
+    }
+
+    /// As [`add`](Builder::add), for a hash that [`hash`](Builder::hash) of a builder of the same type
+    /// computed.
+    #[inline]
+    pub fn add_hash(&mut self, hash: u64) {
         match &mut self.open.hashes {
             Hashes::Narrow(entries) => {
-                entries.add(bloom32_rocksdb(key));
+                entries.add(hash as u32); // `hash` gave 32 bits
             }
             Hashes::Wide(entries) => {
-                let stored = entries.add(xxph3_rocksdb(key));
+                let stored = entries.add(hash);
                 self.charge_entries(stored.into());
             }
         }
     }
 
-    /// Adds many keys in order, as [`insert`](Builder::insert) does; faster, since they are hashed together.
-    pub fn insert_batch<K: Keys<Xxph3> + Keys<Bloom32> + ?Sized>(&mut self, keys: &K) {
+    /// The hash of a key in filters of this type; the legacy type has hashes of 32 bits.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        match &self.open.hashes {
+            Hashes::Narrow(_) => bloom32_rocksdb(key).into(),
+            Hashes::Wide(_) => xxph3_rocksdb(key),
+        }
+    }
+
+    /// Adds many keys in order, as [`add`](Builder::add) does; faster, since they are hashed together.
+    pub fn add_batch<K: Keys<Xxph3> + Keys<Bloom32> + ?Sized>(&mut self, keys: &K) {
         const CHUNK: usize = 256;
         let count = Keys::<Xxph3>::count(keys);
         for start in (0..count).step_by(CHUNK) {
@@ -155,19 +174,21 @@ impl Builder {
         }
     }
 
-    /// Adds a key and its alternative, such as its prefix, in the builder's [`AltOrder`].
-    pub fn insert_with_alt(&mut self, key: &[u8], alt: &[u8]) {
+    /// Adds a key and its prefix, or whatever else stands for it, in the builder's [`AltOrder`]; both can be
+    /// looked up. In the default order, the next version of a key and the next key of a prefix store neither
+    /// again.
+    pub fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) {
         if self.order == AltOrder::KeyFirst {
-            self.insert(key);
-            self.insert(alt);
+            self.add(key);
+            self.add(prefix);
             return;
         }
         match &mut self.open.hashes {
             Hashes::Narrow(entries) => {
-                entries.add_with_alt(bloom32_rocksdb(key), bloom32_rocksdb(alt));
+                entries.add_with_alt(bloom32_rocksdb(key), bloom32_rocksdb(prefix));
             }
             Hashes::Wide(entries) => {
-                let stored = entries.add_with_alt(xxph3_rocksdb(key), xxph3_rocksdb(alt));
+                let stored = entries.add_with_alt(xxph3_rocksdb(key), xxph3_rocksdb(prefix));
                 self.charge_entries(stored.map(u64::from).iter().sum());
             }
         }
@@ -185,29 +206,43 @@ impl Builder {
         }
     }
 
+    /// The bytes of the filter of the keys added since the last one: the filter block of a table, without the
+    /// block's own trailer. With corruption detection, they have been [verified](Builder::verify).
+    ///
+    /// # Errors
+    /// If memory did not suffice, also earlier for the hashes, or a check of corruption detection failed.
+    pub fn finish(&mut self) -> Result<Vec<u8>, BuildError> {
+        let content = self.build()?.encode();
+        self.verify(&content)?;
+        Ok(content)
+    }
+
     /// The filter of the keys added since the last one.
-    pub fn finish(&mut self) -> Result<FullFilter, BuildError> {
-        self.finish_as(&Length::ByRule)
+    ///
+    /// # Errors
+    /// As of [`finish`](Builder::finish).
+    pub fn build(&mut self) -> Result<FullFilter, BuildError> {
+        self.build_as(&Length::ByRule)
     }
 
-    /// As [`finish`](Builder::finish), in exactly this many bytes, trailer included. The number of probes
+    /// As [`build`](Builder::build), in exactly this many bytes, trailer included. The number of probes
     /// follows the length, as with `optimize_filters_for_memory`. This is how a table's filter is rebuilt.
-    pub fn finish_with_len(&mut self, content_len: u64) -> Result<FullFilter, BuildError> {
-        self.finish_as(&Length::Exact(content_len))
+    pub fn build_with_len(&mut self, content_len: u64) -> Result<FullFilter, BuildError> {
+        self.build_as(&Length::Exact(content_len))
     }
 
-    /// As [`finish`](Builder::finish), with a length that RocksDB's `optimize_filters_for_memory` would
+    /// As [`build`](Builder::build), with a length that RocksDB's `optimize_filters_for_memory` would
     /// choose. `usable` returns the usable size of an allocation of the given size, as `malloc_usable_size`
     /// does.
-    pub fn finish_for_memory(
+    pub fn build_for_memory(
         &mut self,
         balance: &MemoryBalance,
         usable: &dyn Fn(u64) -> u64,
     ) -> Result<FullFilter, BuildError> {
-        self.finish_as(&Length::Balanced { balance, usable })
+        self.build_as(&Length::Balanced { balance, usable })
     }
 
-    fn finish_as(&mut self, length: &Length<'_>) -> Result<FullFilter, BuildError> {
+    fn build_as(&mut self, length: &Length<'_>) -> Result<FullFilter, BuildError> {
         self.forget_unverified();
         let collected = mem::replace(&mut self.open, Collected::new(self.policy.filter_type));
         let construction = Construction {
@@ -240,8 +275,8 @@ impl Builder {
     /// ```
     /// use fullbloom_dialects::rocksdb::{BuildError, Builder, FilterType, Policy};
     /// let mut builder = Builder::new(Policy::new(FilterType::FastLocal, 10.0)?).with_corruption_detection();
-    /// builder.insert(b"key");
-    /// let mut bytes = builder.finish()?.encode();
+    /// builder.add(b"key");
+    /// let mut bytes = builder.build()?.encode();
     /// bytes[..64].fill(0); // for example, a failing disk controller
     /// assert_eq!(builder.verify(&bytes), Err(BuildError::KeysLost { missing: 1, of: 1 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

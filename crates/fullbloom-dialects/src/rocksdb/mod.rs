@@ -25,9 +25,9 @@
 //!
 //! let mut builder = Builder::new(Policy::new(FilterType::Ribbon, 10.0)?);
 //! for i in 0..1000u32 {
-//!     builder.insert(&i.to_be_bytes());
+//!     builder.add(&i.to_be_bytes());
 //! }
-//! let content = builder.finish()?.encode(); // the filter block of a table, without the block's own trailer
+//! let content = builder.finish()?; // the filter block of a table, without the block's own trailer
 //! let filter = FullFilter::read(&content);
 //! assert!((0..1000u32).all(|i| filter.may_contain(&i.to_be_bytes())));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -271,7 +271,7 @@ impl<'a> Rebuild<'a> {
                 Err(_) => *self = Rebuild::Impossible,
             },
             Rebuild::Built(builder) => builder.insert_batch(keys),
-            Rebuild::Solved { builder, .. } => builder.insert_batch(keys),
+            Rebuild::Solved { builder, .. } => builder.add_batch(keys),
             Rebuild::Impossible | Rebuild::NoMemory(_) => {}
         }
     }
@@ -289,7 +289,7 @@ impl<'a> Rebuild<'a> {
                 Err(_) => return Ok(None),
             },
             Rebuild::Solved { sound, mut builder } => {
-                let rebuilt = builder.finish_with_len(sound.len() as u64);
+                let rebuilt = builder.build_with_len(sound.len() as u64);
                 return Ok(match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
                     true => Some(true),
                     // The bytes depend on the order of the keys: different bytes are no damage while no key

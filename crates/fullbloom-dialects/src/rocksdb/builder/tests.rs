@@ -6,7 +6,7 @@ const KINDS: [FilterType; 3] = [FilterType::Legacy, FilterType::FastLocal, Filte
 
 fn filled_builder(kind: FilterType, keys: u32) -> Builder {
     let mut builder = Builder::new(Policy::new(kind, 10.0).unwrap()).with_corruption_detection();
-    (0..keys).for_each(|i| builder.insert(&i.to_be_bytes()));
+    (0..keys).for_each(|i| builder.add(&i.to_be_bytes()));
     builder
 }
 
@@ -24,10 +24,10 @@ fn a_flipped_bit_in_any_kept_hash_is_found_before_the_filter_is_given_out() {
             for bit in 0..64 {
                 let mut builder = filled_builder(kind, keys);
                 flip(&mut builder.open, bit as usize % keys as usize, bit);
-                assert_eq!(builder.finish().err(), Some(BuildError::HashesChanged), "{kind:?} {keys} {bit}");
+                assert_eq!(builder.build().err(), Some(BuildError::HashesChanged), "{kind:?} {keys} {bit}");
                 // The builder is ready for the next filter.
-                builder.insert(b"next");
-                let content = builder.finish().unwrap().encode();
+                builder.add(b"next");
+                let content = builder.build().unwrap().encode();
                 assert_eq!(builder.verify(&content), Ok(()));
             }
         }
@@ -37,9 +37,9 @@ fn a_flipped_bit_in_any_kept_hash_is_found_before_the_filter_is_given_out() {
 #[test]
 fn a_flip_goes_undetected_without_corruption_detection() {
     let mut builder = Builder::new(Policy::new(FilterType::FastLocal, 10.0).unwrap());
-    (0..100u32).for_each(|i| builder.insert(&i.to_be_bytes()));
+    (0..100u32).for_each(|i| builder.add(&i.to_be_bytes()));
     flip(&mut builder.open, 17, 40);
-    let filter = builder.finish().unwrap();
+    let filter = builder.build().unwrap();
     assert!(!filter.may_contain(&17u32.to_be_bytes()), "the key whose hash was flipped is lost");
 }
 
@@ -50,12 +50,46 @@ fn a_hash_flipped_after_the_build_is_found_by_the_requery() {
     for kind in KINDS {
         let found = (0..64).filter(|&bit| {
             let mut builder = filled_builder(kind, 1200);
-            let content = builder.finish().unwrap().encode();
+            let content = builder.build().unwrap().encode();
             flip(builder.unverified.as_mut().unwrap(), 700, bit);
             let verdict = builder.verify(&content);
             assert_eq!(builder.verify(&content), Ok(()), "verified once, then forgotten");
             verdict == Err(BuildError::KeysLost { missing: 1, of: 1200 })
         });
         assert!(found.count() >= 32, "{kind:?}");
+    }
+}
+
+#[test]
+fn versions_of_a_key_and_neighbours_that_share_a_prefix_are_stored_once() {
+    for kind in KINDS {
+        let mut builder = Builder::new(Policy::new(kind, 10.0).unwrap());
+        for user in 0..100u32 {
+            let prefix = user.to_be_bytes();
+            builder.add(&[&b"between "[..], &prefix].concat()); // a key outside the domain of the extractor
+            for thing in 0..30u32 {
+                let key = [prefix, thing.to_be_bytes()].concat();
+                (0..3).for_each(|_version| builder.add_with_prefix(&key, &prefix));
+            }
+        }
+        assert_eq!(builder.entries(), 100 * (1 + 1 + 30), "{kind:?}");
+    }
+}
+
+#[test]
+fn hashes_and_keys_give_the_same_bytes() {
+    for kind in KINDS {
+        let builder = || Builder::new(Policy::new(kind, 10.0).unwrap()).with_corruption_detection();
+        let (mut keys, mut hashes, mut built) = (builder(), builder(), builder());
+        for i in 0..1200u32 {
+            let key = i.to_be_bytes();
+            keys.add(&key);
+            hashes.add_hash(hashes.hash(&key));
+            built.add(&key);
+        }
+        let bytes = keys.finish().unwrap();
+        assert_eq!(keys.entries(), 0);
+        assert_eq!(bytes, hashes.finish().unwrap(), "{kind:?}");
+        assert_eq!(bytes, built.build().unwrap().encode(), "{kind:?}");
     }
 }
