@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::errors::{value, wrong_type};
+use crate::keys::FLOATS;
 use crate::run::{PIECE, Run};
 use fullbloom::Owned;
 use fullbloom::keys::Offsets;
@@ -75,9 +76,15 @@ impl Column {
             )));
         }
         let width = buffer.item_size();
-        let kind = kind(format, width).ok_or_else(|| {
-            wrong_type(format_args!("keys are integers, text or bytes, not an array of format {format:?}"))
-        })?;
+        let kind =
+            kind(format, width).ok_or_else(|| match format.trim_start_matches(['<', '>', '=', '@']) {
+                "e" | "f" | "d" | "g" => wrong_type(format_args!(
+                    "keys are integers, text or bytes, not floating-point numbers{FLOATS}"
+                )),
+                _ => wrong_type(format_args!(
+                    "keys are integers, text or bytes, not an array of format {format:?}"
+                )),
+            })?;
         let elements = Elements {
             start: buffer.buf_ptr().cast_const().cast(),
             count: buffer.shape()[0],

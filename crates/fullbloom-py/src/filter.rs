@@ -6,7 +6,7 @@ use crate::arrow::BooleanArray;
 use crate::build::{Insertion, build, look_up, remove};
 use crate::errors;
 use crate::held::{Combine, Held};
-use crate::keys::{Answered, Key, Source};
+use crate::keys::{Answered, Key, Source, is_null};
 use crate::options::{self, Size, read_options};
 use crate::run::{Run, key_type};
 use fullbloom::Hashing;
@@ -18,20 +18,21 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple, PyType};
+use shared::require_to_ask;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// A Bloom filter: it answers "is this key in the set?" with a certain no or a probable yes.
 ///
 /// Made by ``build``, ``with_capacity``, ``load``, ``open`` and ``from_bytes``. Keys are ``str`` (their UTF-8
-/// bytes), ``bytes`` and ``int``; many at once are NumPy arrays, Arrow arrays, or anything that can be
-/// iterated over.
+/// bytes), ``bytes``, ``int`` and ``uuid.UUID`` (its 16 bytes); many at once are NumPy arrays, Arrow arrays, or
+/// anything that can be iterated over. ``None`` is a null: it is not added, and is answered no.
 #[pyclass(frozen, module = "fullbloom")]
 pub struct Filter {
     held: Held,
     /// The type of integer keys.
     key_type: KeyType,
-    /// The type of all keys, if the filter records it and was read, or takes no more keys.
+    /// The type of the keys that may be added, if the filter records it and was read, or takes no more keys.
     recorded: Option<KeyType>,
 }
 
@@ -70,6 +71,9 @@ impl Filter {
     /// ``fpr``, from 2**-64 to 0.5, and repeated keys count once. Eight bytes of each key are kept while it
     /// is built, in 1 GiB of memory at most; more go to a temporary file. With ``kind="dynamic"`` it grows
     /// with its keys, now and later.
+    ///
+    /// The keys of an iterator, whose number is not known, are kept in 8 MiB of memory at most while they are
+    /// counted; more go to a temporary file. With ``expected_keys`` they are not kept at all.
     #[staticmethod]
     #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None,
                         probes=None, seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
@@ -81,15 +85,15 @@ impl Filter {
         fpr: Option<f64>,
         bits_per_key: Option<f64>,
         dialect: &str,
-        expected_keys: Option<u64>,
-        bits: Option<u64>,
-        probes: Option<u32>,
+        #[pyo3(from_py_with = options::expected_keys)] expected_keys: Option<u64>,
+        #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+        #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
         seed: Option<i128>,
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,
         except_keys: Option<&Bound<'py, PyAny>>,
-        threads: usize,
+        #[pyo3(from_py_with = options::threads)] threads: usize,
         key_type: Option<&str>,
         kind: &str,
     ) -> PyResult<Filter> {
@@ -114,19 +118,19 @@ impl Filter {
                         kind="fast", up_to=None, deletable=false, expire=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
-        expected_keys: Option<u64>,
+        #[pyo3(from_py_with = options::expected_keys)] expected_keys: Option<u64>,
         fpr: Option<f64>,
         bits_per_key: Option<f64>,
         dialect: &str,
-        bits: Option<u64>,
-        probes: Option<u32>,
+        #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+        #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
         seed: Option<i128>,
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,
         key_type: Option<&str>,
         kind: &str,
-        up_to: Option<u64>,
+        #[pyo3(from_py_with = options::up_to)] up_to: Option<u64>,
         deletable: bool,
         expire: Option<f64>,
     ) -> PyResult<Filter> {
@@ -153,8 +157,8 @@ impl Filter {
         py: Python<'_>,
         path: PathBuf,
         dialect: Option<&str>,
-        bits: Option<u64>,
-        probes: Option<u32>,
+        #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+        #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
         secret: Option<&[u8]>,
         key_type: Option<&str>,
     ) -> PyResult<Filter> {
@@ -175,8 +179,8 @@ impl Filter {
         py: Python<'_>,
         path: PathBuf,
         dialect: Option<&str>,
-        bits: Option<u64>,
-        probes: Option<u32>,
+        #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+        #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
         secret: Option<&[u8]>,
         key_type: Option<&str>,
     ) -> PyResult<Filter> {
@@ -188,13 +192,13 @@ impl Filter {
 
     /// A filter from its encoded bytes, all of them checked; arguments as of ``load``.
     #[staticmethod]
-    #[pyo3(signature = (data, dialect=None, bits=None, probes=None, secret=None, key_type=None))]
+    #[pyo3(signature = (data, dialect=None, *, bits=None, probes=None, secret=None, key_type=None))]
     fn from_bytes(
         py: Python<'_>,
         data: &Bound<'_, PyAny>,
         dialect: Option<&str>,
-        bits: Option<u64>,
-        probes: Option<u32>,
+        #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+        #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
         secret: Option<&[u8]>,
         key_type: Option<&str>,
     ) -> PyResult<Filter> {
@@ -205,11 +209,16 @@ impl Filter {
         Ok(Filter::of_read(filter, key_type))
     }
 
-    /// Adds a key; true if it was surely not there before.
+    /// Adds a key; true if it was surely not there before. None is not added.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let key = Key::required(key)?;
+        let Some(key) = Key::or_null(key, false)? else {
+            return self
+                .held
+                .read(py, |filter| filter.require_takes_keys().map_err(errors::change))
+                .map(|()| false);
+        };
         let key_type = key.key_type(self.key_type);
-        self.require(key_type)?;
+        self.require_to_add(key_type)?;
         self.held.write(py, |filter| {
             filter.note_key_type(key_type);
             match &key {
@@ -227,12 +236,17 @@ impl Filter {
     /// Adds many keys. Nulls (``None``) are not added. If a key is refused, keys before it may have been
     /// added.
     #[pyo3(signature = (keys, *, threads=1))]
-    fn update<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>, threads: usize) -> PyResult<()> {
+    fn update<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = options::threads)] threads: usize,
+    ) -> PyResult<()> {
         let mut source = Source::of(keys)?;
         self.held.read(py, |filter| filter.require_takes_keys().map_err(errors::change))?;
         let how = Insertion { key_type: self.key_type, threads };
         let insert = |run: Run<'_>| {
-            self.require(run.key_type(self.key_type))?;
+            self.require_to_add(run.key_type(self.key_type))?;
             self.held.write_now(|filter| how.insert(filter, run))
         };
         source.each(py, false, |run| match threads {
@@ -242,15 +256,21 @@ impl Filter {
     }
 
     /// Removes a key, or many, from a filter that supports deletion. One key gives a bool: whether it was
-    /// there. Many give the number of those that were there; nulls are left out.
+    /// there. Many give the number of those that were there; nulls (``None``) are left out.
     ///
     /// Remove only keys that were added, each as often as it was added. Removing another key that looks
     /// present removes the key that has the same fingerprint.
     fn remove<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let remove = |run: Run<'_>| {
-            self.require(run.key_type(self.key_type))?;
-            self.held.write_now(|filter| remove(filter, run, self.key_type))
+            self.held.write_now(|filter| {
+                require_to_ask(filter, run.key_type(self.key_type))?;
+                remove(filter, run, self.key_type)
+            })
         };
+        if is_null(keys) {
+            self.held.read(py, |_| Ok(()))?; // refused once it is closed
+            return Ok(PyBool::new(py, false).to_owned().into_any());
+        }
         if let Some(key) = Key::of(keys)? {
             let removed = py.detach(|| key.as_run(remove))?;
             return Ok(PyBool::new(py, removed > 0).to_owned().into_any());
@@ -268,17 +288,21 @@ impl Filter {
     /// Whether a key may be present, or which of many may be.
     ///
     /// One key gives a bool. Many give an array of bools, one for each key: an Arrow array for Arrow keys,
-    /// else a NumPy array. Nulls are answered no. The interpreter is free meanwhile, and other threads may
-    /// use the same filter.
+    /// else a NumPy array. Nulls (``None``) are answered no. If the keys of a native filter are all integers,
+    /// or all text and bytes, keys of the other type raise ``TypeError``. The interpreter is free meanwhile,
+    /// and other threads may use the same filter.
     fn may_contain<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(key) = Key::of(keys)? {
-            let answer = self.contains(py, &key)?;
+        let one = Key::of(keys)?;
+        if one.is_some() || is_null(keys) {
+            let answer = self.contains(py, one.as_ref())?;
             return Ok(PyBool::new(py, answer).to_owned().into_any());
         }
         let mut source = Source::of(keys)?;
         let answers = source.look_up(py, |run, answers| {
-            self.require(run.key_type(self.key_type))?;
-            self.held.read_now(|filter| look_up(filter, run, self.key_type, answers))
+            self.held.read_now(|filter| {
+                require_to_ask(filter, run.key_type(self.key_type))?;
+                look_up(filter, run, self.key_type, answers)
+            })
         })?;
         match answers {
             Answered::Arrow(answers) => wrapped(keys, answers),
@@ -287,7 +311,7 @@ impl Filter {
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.contains(py, &Key::required(key)?)
+        self.contains(py, Key::or_null(key, false)?.as_ref())
     }
 
     /// Forgets all keys.
@@ -509,7 +533,21 @@ impl Filter {
         let secret = secret.as_ref().map(|secret| PyBytes::new(py, secret.as_bytes()));
         let bytes = self.to_bytes(py)?;
         let args = (bytes, dialect.as_str(), bits, probes, secret, self.key_type());
-        Ok((PyType::new::<Filter>(py).getattr("from_bytes")?, args.into_pyobject(py)?))
+        Ok((PyType::new::<Filter>(py).getattr("_unpickled")?, args.into_pyobject(py)?))
+    }
+
+    /// What ``__reduce__`` gives, as a filter.
+    #[staticmethod]
+    fn _unpickled(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        dialect: Option<&str>,
+        bits: Option<u64>,
+        probes: Option<u32>,
+        secret: Option<&[u8]>,
+        key_type: Option<&str>,
+    ) -> PyResult<Filter> {
+        Filter::from_bytes(py, data, dialect, bits, probes, secret, key_type)
     }
 
     fn __or__(&self, py: Python<'_>, other: &Filter) -> PyResult<Filter> {

@@ -4,12 +4,14 @@ use crate::arrow::{Answers, BooleanArray, Chunks};
 use crate::column::Column;
 use crate::errors::wrong_type;
 use crate::run::Run;
+use crate::spool::{Reader, Spool};
 use fullbloom::keys::Offsets;
 use fullbloom::typed::KeyType;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyFrozenSet, PyInt, PyIterator, PyList, PyRange, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyFrozenSet, PyInt, PyIterator, PyList, PyRange, PyString, PyTuple, PyType,
 };
 use std::borrow::Cow;
 
@@ -18,7 +20,7 @@ const GROUP: usize = 4096;
 
 /// One key.
 pub enum Key<'a> {
-    /// Text in UTF-8, or bytes.
+    /// Text in UTF-8, bytes, or the bytes of a UUID.
     Bytes(Cow<'a, [u8]>),
     /// An integer, a negative one in two's complement.
     Number(u64),
@@ -46,12 +48,25 @@ impl<'a> Key<'a> {
         if object.hasattr("__index__")? && !object.hasattr("__len__")? {
             return number(object).map(|number| Some(Key::Number(number)));
         }
+        static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        if object.is_instance(UUID.import(object.py(), "uuid", "UUID")?)? {
+            let bytes: Bound<'_, PyBytes> = object.getattr("bytes")?.cast_into()?;
+            return Ok(Some(Key::Bytes(Cow::Owned(bytes.as_bytes().to_vec()))));
+        }
         Ok(None)
     }
 
-    /// As [`of`](Key::of), where there must be a key.
-    pub fn required(object: &'a Bound<'_, PyAny>) -> PyResult<Key<'a>> {
-        Key::of(object)?.ok_or_else(|| no_key(object))
+    /// As [`of`](Key::of), where there must be a key or a null; `None` for a null. `among` many objects, a wrong
+    /// one may be an element of a frame's column, which the error takes into account.
+    pub fn or_null(object: &'a Bound<'_, PyAny>, among: bool) -> PyResult<Option<Key<'a>>> {
+        if object.is_none() {
+            return Ok(None);
+        }
+        match Key::of(object)? {
+            None if is_null(object) => Ok(None),
+            None => Err(no_key(object, among)),
+            key => Ok(key),
+        }
     }
 
     /// Its type, in a filter whose integers are of this type.
@@ -83,10 +98,31 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
-fn no_key(object: &Bound<'_, PyAny>) -> PyErr {
-    let name = object.get_type().name().map_or_else(|_| "this".to_owned(), |name| name.to_string());
-    wrong_type(format_args!("keys are str, bytes and int, not {name}"))
+/// Whether the object is `None`, or what pandas has in its place.
+pub fn is_null(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none() || name_of(object) == "NAType"
 }
+
+fn name_of(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "this".to_owned(), |name| name.to_string())
+}
+
+fn no_key(object: &Bound<'_, PyAny>, among: bool) -> PyErr {
+    let name = name_of(object);
+    let hint = match name.as_str() {
+        "date" | "datetime" | "datetime64" | "NaTType" | "Period" | "time" | "timedelta" | "timedelta64"
+        | "Timedelta" | "Timestamp" => DATES,
+        "float" | "float16" | "float32" | "float64" if among => FLOATS,
+        _ => "",
+    };
+    wrong_type(format_args!("keys are str, bytes and int, not {name}{hint}"))
+}
+
+/// What to do with a column of floating-point numbers.
+pub const FLOATS: &str = " (integers with missing values are floats in pandas: use .astype(\"Int64\"); cast other floats to integers or text)";
+
+/// What to do with a column of dates.
+const DATES: &str = " (cast dates and times to integers of one unit, as .astype(\"int64\") does)";
 
 /// Many keys.
 pub enum Source<'py> {
@@ -96,6 +132,23 @@ pub enum Source<'py> {
     Arrow(Chunks),
     /// Anything that can be iterated over.
     Objects(Bound<'py, PyAny>),
+    /// What an iterator returned.
+    Spooled(Spool<'py>),
+}
+
+/// The keys of Python objects, group by group.
+enum Groups<'a, 'py> {
+    Objects(Bound<'py, PyIterator>),
+    Spooled(Reader<'a, 'py>),
+}
+
+impl Groups<'_, '_> {
+    fn fill(&mut self, gathered: &mut Gathered) -> PyResult<bool> {
+        match self {
+            Groups::Objects(objects) => gathered.fill(objects),
+            Groups::Spooled(reader) => reader.fill(gathered),
+        }
+    }
 }
 
 impl<'py> Source<'py> {
@@ -113,15 +166,15 @@ impl<'py> Source<'py> {
         if object.hasattr("__iter__")? || object.hasattr("__getitem__")? {
             return Ok(Source::Objects(object.clone()));
         }
-        Err(no_key(object))
+        Err(no_key(object, false))
     }
 
-    /// Makes sure that the keys can be read twice and are the same both times: objects that may be readable
-    /// only once, or may change between the passes, are copied into a list. An object with a length need not
-    /// be readable again.
+    /// Makes sure that the keys can be read twice and are the same both times: what an iterator returns is
+    /// spooled, and objects that may change between the passes are copied into a list. An object with a length
+    /// need not be readable again.
     pub fn keep(&mut self, py: Python<'py>) -> PyResult<()> {
         match self {
-            Source::Column(_) => {}
+            Source::Column(_) | Source::Spooled(_) => {}
             Source::Arrow(chunks) => {
                 py.detach(|| chunks.count())?;
             }
@@ -129,7 +182,9 @@ impl<'py> Source<'py> {
                 let never_changes = object.is_exact_instance_of::<PyTuple>()
                     || object.is_exact_instance_of::<PyFrozenSet>()
                     || object.is_exact_instance_of::<PyRange>();
-                if !never_changes {
+                if object.len().is_err() {
+                    *self = Source::Spooled(Spool::of(object.try_iter()?)?);
+                } else if !never_changes {
                     *object = listed(object)?;
                 }
             }
@@ -137,7 +192,7 @@ impl<'py> Source<'py> {
         Ok(())
     }
 
-    /// How many keys there are. Objects without a length are read into a list.
+    /// How many keys there are. What an iterator returns is spooled.
     pub fn count(&mut self, py: Python<'py>) -> PyResult<u64> {
         match self {
             Source::Column(column) => Ok(column.elements().count() as u64),
@@ -146,9 +201,12 @@ impl<'py> Source<'py> {
                 if let Ok(len) = object.len() {
                     return Ok(len as u64);
                 }
-                *object = listed(object)?;
-                Ok(object.len()? as u64)
+                let spool = Spool::of(object.try_iter()?)?;
+                let count = spool.count();
+                *self = Source::Spooled(spool);
+                Ok(count)
             }
+            Source::Spooled(spool) => Ok(spool.count()),
         }
     }
 }
@@ -161,6 +219,15 @@ fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 impl<'py> Source<'py> {
+    /// The objects, group by group; nothing if the keys are none.
+    fn groups(&self) -> PyResult<Option<Groups<'_, 'py>>> {
+        match self {
+            Source::Objects(object) => object.try_iter().map(Groups::Objects).map(Some),
+            Source::Spooled(spool) => spool.read().map(Groups::Spooled).map(Some),
+            Source::Column(_) | Source::Arrow(_) => Ok(None),
+        }
+    }
+
     /// Calls `each` with all keys that are not null, detached from Python. With `keep`, which needs
     /// [`keep`](Source::keep) before, they can be read again.
     pub fn each(
@@ -184,10 +251,12 @@ impl<'py> Source<'py> {
                 }
                 Ok(())
             }),
-            Source::Objects(object) => {
-                let mut objects = object.try_iter()?;
+            Source::Objects(_) | Source::Spooled(_) => {
+                let mut groups = self.groups()?;
                 let mut gathered = Gathered::default();
-                while gathered.fill(&mut objects)? {
+                while let Some(groups) = &mut groups
+                    && groups.fill(&mut gathered)?
+                {
                     py.detach(|| gathered.runs(&mut each))?;
                     py.check_signals()?;
                 }
@@ -221,11 +290,13 @@ impl<'py> Source<'py> {
                 })?;
                 Ok(Answered::Arrow(answers))
             }
-            Source::Objects(object) => {
-                let mut objects = object.try_iter()?;
+            Source::Objects(_) | Source::Spooled(_) => {
+                let mut groups = self.groups()?;
                 let mut gathered = Gathered::default();
                 let mut answers = Vec::new();
-                while gathered.fill(&mut objects)? {
+                while let Some(groups) = &mut groups
+                    && groups.fill(&mut gathered)?
+                {
                     let first = answers.len();
                     answers.resize(first + gathered.count(), 0);
                     py.detach(|| gathered.look_up(&mut look_up, &mut answers[first..]))?;
@@ -248,39 +319,42 @@ pub enum Answered<'py> {
 /// The keys of some Python objects, as runs.
 #[derive(Default)]
 pub struct Gathered {
-    kinds: Vec<Kind>,
-    numbers: Vec<u64>,
-    data: Vec<u8>,
-    offsets: Vec<i64>,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) numbers: Vec<u64>,
+    pub(crate) data: Vec<u8>,
+    /// Where each text begins, and where the last one ends.
+    pub(crate) offsets: Vec<i64>,
 }
 
+/// What an object is.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub enum Kind {
+    /// An integer.
     Number,
+    /// Text or bytes.
     Bytes,
+    /// `None`.
     Null,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::Number, Kind::Bytes, Kind::Null];
 }
 
 impl Gathered {
     /// Takes the next keys; false if there are none. `None` is a null.
     pub fn fill(&mut self, keys: &mut Bound<'_, PyIterator>) -> PyResult<bool> {
-        self.kinds.clear();
-        self.numbers.clear();
-        self.data.clear();
-        self.offsets.clear();
-        self.offsets.push(0);
+        self.clear();
         for object in keys.by_ref().take(GROUP) {
             let object = object?;
-            if object.is_none() {
-                self.kinds.push(Kind::Null);
-                continue;
-            }
-            match Key::required(&object)? {
-                Key::Number(number) => {
+            match Key::or_null(&object, true)? {
+                None => self.kinds.push(Kind::Null),
+                Some(Key::Number(number)) => {
                     self.numbers.push(number);
                     self.kinds.push(Kind::Number);
                 }
-                Key::Bytes(bytes) => {
+                Some(Key::Bytes(bytes)) => {
                     self.data.extend_from_slice(&bytes);
                     self.offsets.push(self.data.len() as i64);
                     self.kinds.push(Kind::Bytes);
@@ -288,6 +362,15 @@ impl Gathered {
             }
         }
         Ok(!self.kinds.is_empty())
+    }
+
+    /// Forgets the keys, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.kinds.clear();
+        self.numbers.clear();
+        self.data.clear();
+        self.offsets.clear();
+        self.offsets.push(0);
     }
 
     /// How many there are, nulls included.

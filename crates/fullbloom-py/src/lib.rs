@@ -4,6 +4,7 @@
 //!   errors.rs     the core's errors as Python exceptions
 //!   run.rs        keys in the forms that a filter takes in one batch
 //!   keys.rs       a Python object as keys: one, or many
+//!   spool.rs      the keys of an iterator, kept to be read again
 //!   column.rs     NumPy arrays and other buffers as runs of keys
 //!   arrow/        Arrow arrays and streams as runs of keys; answers as an Arrow array
 //!   options.rs    the keyword arguments that describe a filter
@@ -30,6 +31,7 @@ mod options;
 mod plan;
 mod run;
 mod slices;
+mod spool;
 
 /// The module.
 #[pyo3::pymodule(gil_used = false)]

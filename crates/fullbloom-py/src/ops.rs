@@ -2,7 +2,7 @@
 //! `fullbloom-ops`, in the shape that the command prints with `--json`.
 
 use crate::errors::{self, FormatError};
-use crate::options::dialect;
+use crate::options::{self, dialect};
 use fullbloom::FileError;
 use fullbloom_dialects::Name;
 use fullbloom_files::replace::Output;
@@ -108,8 +108,8 @@ pub fn inspect<'py>(
     py: Python<'py>,
     path: Paths,
     dialect: Option<&str>,
-    bits: Option<u64>,
-    probes: Option<u32>,
+    #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+    #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
     snapshots: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options =
@@ -129,8 +129,8 @@ pub fn verify<'py>(
     py: Python<'py>,
     path: Paths,
     dialect: Option<&str>,
-    bits: Option<u64>,
-    probes: Option<u32>,
+    #[pyo3(from_py_with = options::bits)] bits: Option<u64>,
+    #[pyo3(from_py_with = options::probes)] probes: Option<u32>,
     absent: u64,
     snapshots: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -152,7 +152,7 @@ pub fn plan_from<'py>(
     path: PathBuf,
     fpr: Option<f64>,
     bits_per_key: Option<f64>,
-    memory: Option<u64>,
+    #[pyo3(from_py_with = options::memory)] memory: Option<u64>,
     snapshots: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let wish = PlaceWish { fpr, bits_per_key, memory, snapshots };

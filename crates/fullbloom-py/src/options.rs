@@ -7,6 +7,7 @@ use fullbloom_any::Kind;
 use fullbloom_any::{BuildOptions, ReadOptions};
 use fullbloom_dialects::Name;
 use fullbloom_dynamic::{Expiry, Keep, Mode};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
@@ -30,6 +31,57 @@ impl Size {
             _ => Err(errors::value("give one of fpr, bits_per_key, and bits with probes")),
         }
     }
+}
+
+/// A number that is not negative, or a Python error that names the argument.
+fn whole(object: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    object.extract().map_err(|e: PyErr| match e.is_instance_of::<PyOverflowError>(object.py()) {
+        true if object.lt(0).unwrap_or(false) => {
+            PyOverflowError::new_err(format!("{name} is negative: {object}"))
+        }
+        true => PyOverflowError::new_err(format!("{name} is greater than 2**64 - 1: {object}")),
+        false => e,
+    })
+}
+
+fn optional(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<u64>> {
+    if object.is_none() { Ok(None) } else { whole(object, name).map(Some) }
+}
+
+/// The argument `expected_keys`, where it must be given.
+pub fn keys(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    whole(object, "expected_keys")
+}
+
+/// The argument `expected_keys`.
+pub fn expected_keys(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    optional(object, "expected_keys")
+}
+
+/// The argument `up_to`.
+pub fn up_to(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    optional(object, "up_to")
+}
+
+/// The argument `bits`.
+pub fn bits(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    optional(object, "bits")
+}
+
+/// The argument `probes`.
+pub fn probes(object: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+    let Some(probes) = optional(object, "probes")? else { return Ok(None) };
+    u32::try_from(probes).map(Some).map_err(|_| errors::value(format_args!("probes is too large: {probes}")))
+}
+
+/// The argument `threads`.
+pub fn threads(object: &Bound<'_, PyAny>) -> PyResult<usize> {
+    whole(object, "threads").map(|threads| usize::try_from(threads).unwrap_or(usize::MAX))
+}
+
+/// The argument `memory`.
+pub fn memory(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    optional(object, "memory")
 }
 
 /// The dialect of this name.

@@ -20,10 +20,10 @@ use pyo3::types::{PyDict, PyList};
 #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, memory=None, dialect="native"))]
 pub fn plan<'py>(
     py: Python<'py>,
-    expected_keys: u64,
+    #[pyo3(from_py_with = options::keys)] expected_keys: u64,
     fpr: Option<f64>,
     bits_per_key: Option<f64>,
-    memory: Option<u64>,
+    #[pyo3(from_py_with = options::memory)] memory: Option<u64>,
     dialect: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     if memory.is_some() && (fpr.is_some() || bits_per_key.is_some()) {

@@ -5,7 +5,7 @@
 use crate::errors;
 use crate::filter::Filter;
 use crate::keys::Source;
-use crate::options::Size;
+use crate::options::{self, Size};
 use fullbloom::keys::{Hashes, Keys};
 use fullbloom::sizing::{Layout, Request};
 use fullbloom::typed::KeyType;
@@ -54,7 +54,7 @@ impl Slicing {
     #[new]
     #[pyo3(signature = (expected_keys, fpr=None, bits_per_key=None, seed=0, slice_bytes=1 << 45, key_type=None))]
     fn __new__(
-        expected_keys: u64,
+        #[pyo3(from_py_with = options::keys)] expected_keys: u64,
         fpr: Option<f64>,
         bits_per_key: Option<f64>,
         seed: u64,

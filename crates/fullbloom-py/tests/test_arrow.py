@@ -1,6 +1,7 @@
 """Arrow columns of every library, without its values being copied."""
 
 import ctypes
+import uuid
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_large_text_columns_answer_as_their_keys_do():
 @pytest.mark.parametrize(
     ("column", "what"),
     [
-        (pa.array([1.5]), "floating-point"),
+        (pa.array([1.5]), r'not floating-point numbers .*\.astype\("Int64"\)'),
         (pa.array([True]), "booleans"),
         (pa.array([[1]]), "nested"),
         (pa.array([1], pa.timestamp("s")), "cast them to int64"),
@@ -200,6 +201,21 @@ def test_pandas():
         assert isinstance(answers, np.ndarray) and answers.dtype == np.bool_
         assert answers[0] and not answers[1:].any()
     assert of(pd.Series(["x", "y"])) == of(["x", "y"])
+    with_missing = pd.Series([5, None, 6])
+    assert with_missing.dtype == float
+    with pytest.raises(TypeError, match=r'not floating-point numbers .*\.astype\("Int64"\)'):
+        f.may_contain(with_missing)
+    nullable = with_missing.astype("Int64")
+    assert f.may_contain(nullable).tolist() == [True, False, False]
+    assert f.may_contain(list(nullable)).tolist() == [True, False, False], "its null is pandas.NA"
+    assert pd.NA not in f and f.add(pd.NA) is False
+    times = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    for dates in (times, pd.Series(times), list(times), [times[0], pd.NaT], times.to_period("D")):
+        with pytest.raises(TypeError, match="int64"):
+            f.may_contain(dates)
+    assert of(times.astype("int64")) == of([t.value for t in times.as_unit("ns")]) or times.unit != "ns"
+    ids = [uuid.UUID(int=i) for i in range(5)]
+    assert of(pd.Series(ids)) == of([i.bytes for i in ids])
 
 
 class Plain:

@@ -19,7 +19,7 @@ def examples(page):
 @pytest.mark.parametrize("page", [PACKAGE.parents[1] / "docs/python.md", PACKAGE / "README.md"], ids=lambda page: page.name)
 def test_the_examples_of_a_page_do_what_they_show(page, monkeypatch):
     monkeypatch.chdir(PACKAGE.parents[1])  # where the pages say that the vectors are
-    for library in ("pyarrow", "polars", "duckdb"):
+    for library in ("pyarrow", "polars", "duckdb", "pandas"):
         pytest.importorskip(library)
     test = doctest.DocTestParser().get_doctest(examples(page), {}, page.name, str(page), 0)
     assert len(test.examples) >= 5

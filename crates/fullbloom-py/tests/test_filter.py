@@ -184,10 +184,18 @@ def test_wrong_numbers_and_names():
             Filter.with_capacity(10, **kwargs)
     with pytest.raises(ValueError, match="except_keys: only native"):
         Filter.build([], dialect="cassandra", except_keys=[])
-    with pytest.raises(OverflowError):
-        Filter.with_capacity(-1)
-    with pytest.raises(OverflowError):
-        Filter.with_capacity(2**64)
+    for name in ("expected_keys", "up_to", "bits", "probes"):
+        with pytest.raises(OverflowError, match=f"^{name} is negative: -1"):
+            Filter.with_capacity(**{name: -1})
+    for use in (Filter.with_capacity, fullbloom.plan):
+        with pytest.raises(OverflowError, match="^expected_keys is negative: -1"):
+            use(-1)
+        with pytest.raises(OverflowError, match=rf"^expected_keys is greater than 2\*\*64 - 1: {2**64}"):
+            use(2**64)
+    with pytest.raises(OverflowError, match="^threads is negative: -2"):
+        Filter.build(["a"], threads=-2)
+    with pytest.raises(OverflowError, match="^memory is negative: -1"):
+        fullbloom.plan(10, memory=-1)
     for huge in (2**62, 2**50):
         with pytest.raises((ValueError, MemoryError)):
             Filter.with_capacity(huge, bits_per_key=100)

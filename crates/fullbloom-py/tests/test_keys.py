@@ -2,6 +2,8 @@
 
 import array
 import ctypes
+import datetime
+import uuid
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ def test_text_is_its_utf8_bytes():
 
 
 def test_an_integer_is_eight_little_endian_bytes():
-    f = of([5, -2, 2**63 + 1])
+    f = of([5, -2, 2**63 + 1, "text"])  # a filter of integers alone refuses bytes
     assert (5).to_bytes(8, "little") in f
     assert (-2).to_bytes(8, "little", signed=True) in f
     assert (2**63 + 1).to_bytes(8, "little") in f
@@ -126,6 +128,34 @@ def test_none_among_many_is_a_null():
     assert f.may_contain([None, "a", 5, None, 6]).tolist() == [False, True, True, False, False]
 
 
+def test_none_alone_is_a_null_too():
+    f = of(["a", 5])
+    before = f.to_bytes()
+    assert f.add(None) is False and f.to_bytes() == before
+    assert None not in f and f.may_contain(None) is False
+    deletable = Filter.with_capacity(100, kind="dynamic", deletable=True)
+    assert deletable.add("a") and deletable.remove(None) is False and "a" in deletable
+    for use in (f.update, Filter.build):
+        with pytest.raises(TypeError, match="not NoneType"):
+            use(None)  # these take many keys
+    f.close()
+    for use in (f.add, f.may_contain, f.__contains__, f.remove):
+        with pytest.raises(ValueError, match="closed"):
+            use(None)
+
+
+def test_a_uuid_is_its_sixteen_bytes():
+    one, other = uuid.UUID(int=2**127 + 5), uuid.UUID("12345678-1234-5678-1234-567812345678")
+    f = of([one, other])
+    assert f == of([one.bytes, other.bytes])
+    assert one in f and f.may_contain(other) is True and uuid.UUID(int=7) not in f
+    assert f.may_contain([other, uuid.UUID(int=7), None, one]).tolist() == [True, False, False, True]
+    assert f.may_contain(np.array([one, other])).all()
+    assert f.add(uuid.UUID(int=9)) and uuid.UUID(int=9).bytes in f
+    with pytest.raises(TypeError, match="put a single key into a list"):
+        f.update(one)
+
+
 def test_mixed_objects_are_answered_in_their_order():
     rng = np.random.default_rng(2)
     keys = [int(n) if n % 3 else str(n) if n % 2 else None for n in rng.integers(0, 10**6, 20_000)]
@@ -151,15 +181,14 @@ def test_integers_beyond_64_bits_overflow(number):
             use(number)
 
 
-@pytest.mark.parametrize("wrong", [1.5, True, None, object(), 3j, float("nan"), np.float64(2), np.bool_(True)])
+@pytest.mark.parametrize("wrong", [1.5, True, object(), 3j, float("nan"), np.float64(2), np.bool_(True)])
 def test_what_is_no_key_is_a_type_error(wrong):
     f = of([])
     for use in (f.add, f.may_contain, f.__contains__, f.update, Filter.build):
         with pytest.raises(TypeError):
             use(wrong)
-    if wrong is not None:
-        with pytest.raises(TypeError):
-            f.update(["a", wrong])
+    with pytest.raises(TypeError):
+        f.update(["a", wrong])
 
 
 @pytest.mark.parametrize(
@@ -179,6 +208,33 @@ def test_arrays_of_other_things_are_a_type_error(wrong):
     for use in (f.may_contain, f.update):
         with pytest.raises(TypeError):
             use(wrong)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        [datetime.date(2020, 1, 1)],
+        [datetime.datetime(2020, 1, 1)],
+        [datetime.timedelta(1)],
+        [np.datetime64("2020-01-01")],
+        np.array(["2020-01-01"], "M8[D]"),
+        np.array([5], "m8[s]"),
+    ],
+    ids=repr,
+)
+def test_dates_and_times_are_refused_with_a_hint(dates):
+    f = of([])
+    for use in (f.may_contain, f.update, Filter.build, lambda dates: f.add(dates[0]), lambda dates: dates[0] in f):
+        with pytest.raises(TypeError, match=r'not \w+ \(cast dates and times to integers of one unit, as \.astype\("int64"\) does\)'):
+            use(dates)
+
+
+@pytest.mark.parametrize("floats", [[1.0, float("nan")], np.array([1.0, np.nan]), np.array([1.5], "f2"), np.array([1.5], ">f4")], ids=repr)
+def test_columns_of_floats_are_refused_with_a_hint(floats):
+    f = of([])
+    for use in (f.may_contain, f.update, Filter.build):
+        with pytest.raises(TypeError, match=r'integers with missing values are floats in pandas: use \.astype\("Int64"\)'):
+            use(floats)
 
 
 def test_keys_have_one_dimension():
@@ -299,6 +355,34 @@ def test_a_native_filter_records_the_type_of_its_keys(tmp_path, read):
     assert again(Filter.build([1], key_type="int")).key_type == "int"
     with pytest.raises(ValueError, match="key type"):
         numbers.copy() | texts.copy()
+
+
+@pytest.mark.parametrize("kind", ["fast", "compact", "dynamic"])
+def test_a_filter_in_memory_refuses_lookups_of_the_other_type(kind):
+    numbers, texts = Filter.build([1, 2, 3], kind=kind), Filter.build(["1", b"2"], kind=kind)
+    for wrong in ("1", b"1", ["1"], [1, "1"], np.array(["1"])):
+        with pytest.raises(TypeError, match="built from int, the keys given are str or bytes"):
+            numbers.may_contain(wrong)
+    for wrong in (1, [1], np.array([1])):
+        with pytest.raises(TypeError, match="built from str or bytes, the keys given are int"):
+            texts.may_contain(wrong)
+    with pytest.raises(TypeError):
+        "1" in numbers  # noqa: B015
+    assert 1 in numbers and numbers.may_contain([2, 3]).all() and "1" in texts and None not in texts
+
+
+def test_a_filter_that_supports_deletion_refuses_to_remove_keys_of_the_other_type():
+    f = Filter.with_capacity(100, kind="dynamic", deletable=True)
+    f.update([1, 2])
+    for wrong in ("1", ["1"]):
+        with pytest.raises(TypeError, match="built from int"):
+            f.remove(wrong)
+    assert f.remove([1, 2]) == 2
+
+
+def test_a_filter_without_keys_answers_keys_of_both_types():
+    f = Filter.with_capacity(100)
+    assert "a" not in f and 1 not in f and not f.may_contain(["a", 1]).any()
 
 
 def test_a_filter_in_memory_takes_keys_of_both_types():

@@ -3,6 +3,7 @@
 
 use super::abi::Schema;
 use crate::errors::{value, wrong_type};
+use crate::keys::FLOATS;
 use pyo3::prelude::*;
 use std::ffi::CStr;
 
@@ -85,12 +86,12 @@ impl Type {
 
 fn no_key(format: &str) -> PyErr {
     let what = match format.as_bytes() {
-        [b'e' | b'f' | b'g'] => "floating-point numbers",
+        [b'e' | b'f' | b'g'] => &format!("floating-point numbers{FLOATS}"),
         [b'b'] => "booleans",
         [b't', ..] => "dates and times (cast them to int64)",
         [b'd', ..] => "decimals (cast them to text)",
         [b'+', ..] => "nested values",
-        _ => format,
+        _ => &format!("Arrow's {format}"),
     };
-    wrong_type(format_args!("keys are integers, text or bytes, not Arrow's {what}"))
+    wrong_type(format_args!("keys are integers, text or bytes, not {what}"))
 }

@@ -29,18 +29,10 @@ impl Filter {
         Filter { held: Held::new(filter), key_type: self.key_type, recorded: self.recorded }
     }
 
-    /// Refuses keys that are not of the recorded type: the filter surely does not contain them.
-    pub(super) fn require(&self, given: KeyType) -> PyResult<()> {
-        match self.recorded {
-            Some(recorded) if recorded.is_number() != given.is_number() => {
-                Err(errors::wrong_type(format_args!(
-                    "the filter was built from {}, the keys given are {}",
-                    words(recorded),
-                    words(given)
-                )))
-            }
-            _ => Ok(()),
-        }
+    /// Refuses to add keys of another type than the filter was read with. A filter that this process has built takes
+    /// keys of both types, and then records none.
+    pub(super) fn require_to_add(&self, given: KeyType) -> PyResult<()> {
+        require(self.recorded, given)
     }
 
     /// Refuses a filter whose integers have other bytes: some keys of the combined filter would not be found.
@@ -69,10 +61,12 @@ impl Filter {
         self.held.combine(py, &other.held, how)
     }
 
-    pub(super) fn contains(&self, py: Python<'_>, key: &Key<'_>) -> PyResult<bool> {
-        self.require(key.key_type(self.key_type))?;
+    /// Whether a key may be present; a null is not.
+    pub(super) fn contains(&self, py: Python<'_>, key: Option<&Key<'_>>) -> PyResult<bool> {
         self.held.read(py, |filter| {
             filter.require_unlocked().map_err(errors::change)?;
+            let Some(key) = key else { return Ok(false) };
+            require_to_ask(filter, key.key_type(self.key_type))?;
             match key {
                 Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
                 Key::Number(number) => {
@@ -90,6 +84,22 @@ impl Filter {
         get: impl FnOnce(Facts) -> Option<R> + Send,
     ) -> PyResult<Option<R>> {
         self.held.read_detached(py, |filter| Ok(filter.native_facts().and_then(get)))
+    }
+}
+
+/// Refuses lookups of keys that are not of the type that the filter records: it surely does not contain them.
+pub(super) fn require_to_ask(filter: &AnyFilter, given: KeyType) -> PyResult<()> {
+    require(filter.recorded_key_type(), given)
+}
+
+fn require(recorded: Option<KeyType>, given: KeyType) -> PyResult<()> {
+    match recorded {
+        Some(recorded) if recorded.is_number() != given.is_number() => Err(errors::wrong_type(format_args!(
+            "the filter was built from {}, the keys given are {}",
+            words(recorded),
+            words(given)
+        ))),
+        _ => Ok(()),
     }
 }
 
