@@ -3,6 +3,8 @@
 import ast
 import inspect
 import pathlib
+import shutil
+import sys
 import types
 
 import fullbloom
@@ -11,6 +13,9 @@ from fullbloom import _core
 
 STUB = pathlib.Path(__file__).resolve().parents[1] / "python/fullbloom/_core.pyi"
 TREE = ast.parse(STUB.read_text())
+sys.path.insert(0, str(STUB.parents[2]))
+
+import docstrings  # noqa: E402
 
 # What Python gives to every class, or what is no part of the interface.
 OF_EVERY_CLASS = {"__module__", "__doc__", "__weakref__", "__new__"}
@@ -138,6 +143,15 @@ def test_the_installed_package_has_the_stub_and_is_marked_as_typed():
     assert (installed / "_core.pyi").read_text() == STUB.read_text()
 
 
+def test_the_stub_has_the_docstrings_of_the_module_and_everything_public_has_one():
+    assert docstrings.with_docstrings(STUB.read_text(), _core) == STUB.read_text(), "run crates/fullbloom-py/docstrings.py"
+    said = {id(node) for node, _ in docstrings.documented(TREE, _core)}
+    every = {f"{owner}.{name}": nodes for owner in CLASSES for name, nodes in members(owner).items() if isinstance(nodes, list)}
+    every |= FUNCTIONS
+    assert not [name for name, nodes in every.items() if not name.split(".")[-1].startswith("_") and id(nodes[0]) not in said]
+    assert len(said) > 60 and ast.get_docstring(CLASSES["Filter"]).startswith("A Bloom filter")
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_class_has_the_members_of_the_stub_and_no_others(name):
     real, stubbed = vars(getattr(_core, name)), members(name)
@@ -255,10 +269,26 @@ def test_a_parameter_takes_the_literals_of_the_stub_and_no_others(method, parame
 
 
 def test_a_plan_has_the_fields_of_the_stub():
-    fields = {one: ast.unparse(node.annotation).split(" | ") for one, node in defined(STUBBED["_Plan"].body).items()}
-    one, every = fullbloom.plan(1000, 0.01), fullbloom.plan(1000, 1e-12, dialect="all")
+    every = fullbloom.plan(1000, 1e-12, dialect="all")
     assert isinstance(every, list) and {plan["dialect"] for plan in every} <= set(_core.DIALECTS)
-    for plan in [one, *every]:
-        assert plan.keys() == fields.keys()
-        for name, value in plan.items():
-            assert type(value) in [TYPES[part] for part in fields[name]], (plan["dialect"], name)
+    ones = [fullbloom.plan(1000, 0.01, dialect=dialect) for dialect in ("native", "cassandra", "spark")]
+    ones += [fullbloom.plan(0, 0.01), fullbloom.plan(1, memory=10**6)]
+    for plans, said in ((ones, "_Plan"), (every, "_PlanOfMany")):
+        fields = {one: ast.unparse(node.annotation).split(" | ") for one, node in defined(STUBBED[said].body).items()}
+        for plan in plans:
+            assert plan.keys() == fields.keys()
+            for name, value in plan.items():
+                assert type(value) in [TYPES[part] for part in fields[name]], (plan["dialect"], name)
+
+
+def test_a_report_has_the_fields_of_the_stub(tmp_path, vectors):
+    table = next((vectors / "rocksdb/tables").glob("*.sst"))
+    path = shutil.copy(table, tmp_path)
+    reports = [fullbloom.inspect(path), fullbloom.verify(path), fullbloom.rebuild(path, dry_run=True)]
+    reports.append(fullbloom.plan_from(tmp_path, 0.01))
+    fields = {one: ast.unparse(node.annotation) for one, node in defined(STUBBED["_Report"].body).items()}
+    for report in reports:
+        assert report.keys() == fields.keys()
+        for name, value in report.items():
+            container = fields[name].split("[")[0]
+            assert value in (0, 1, 2) if container == "Literal" else type(value).__name__ == container, name
