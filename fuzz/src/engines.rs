@@ -54,7 +54,9 @@ pub fn filter_blocks(data: &[u8]) {
             }
         }
     }
-    let Ok(top) = PartitionedBlock::new(block, 0, Holds::default(), kind & 2 != 0, kind & 4 != 0) else { return };
+    let Ok(top) = PartitionedBlock::new(block, 0, Holds::default(), kind & 2 != 0, kind & 4 != 0) else {
+        return;
+    };
     for question in [Question::Get, Question::Seek, Question::SeekBack] {
         let _ = top.partition_for(question, b"key");
     }

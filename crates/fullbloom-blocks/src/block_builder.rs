@@ -54,11 +54,13 @@ impl BlockBuilder {
     }
 
     /// Whether no entry was added since the last [`finish`](BlockBuilder::finish).
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// The length the block would have if it were finished now.
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() + 4 * self.restarts.len() + 4
     }
@@ -66,6 +68,7 @@ impl BlockBuilder {
     /// RocksDB's guess of the length after one more entry: it counts the whole key, and half of the value
     /// when handles are delta-coded.
     #[doc(hidden)]
+    #[inline]
     pub fn guess_with(&self, key_len: usize, value_len: usize, delta_values: bool) -> usize {
         let varint_len = |n: usize| (1 + (n.max(1).ilog2() / 7)) as usize;
         let restart = self.since_restart >= self.restart_interval;
@@ -137,16 +140,19 @@ impl IndexBlockBuilder {
     }
 
     /// Whether no entry was added since the last [`finish`](IndexBlockBuilder::finish).
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.block.is_empty()
     }
 
     /// The length the block would have if it were finished now.
+    #[inline]
     pub fn len(&self) -> usize {
         self.block.len()
     }
 
     #[doc(hidden)]
+    #[inline]
     pub fn guess_with(&self, key_len: usize, value_len: usize) -> usize {
         self.block.guess_with(key_len, value_len, self.format.delta_values)
     }

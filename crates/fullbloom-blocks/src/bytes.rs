@@ -1,5 +1,5 @@
-//! Reads the fields of a block through the workspace's cursor, whose errors become [`BlockError`]s that name the
-//! block.
+//! Reads the fields of a block through the workspace's cursor, whose errors become [`BlockError`]s that name
+//! the block.
 
 use crate::error::{At, BlockError};
 use fullbloom::DecodeError;
@@ -45,11 +45,13 @@ pub fn cursor_at(bytes: &[u8], block: u64, offset: usize) -> Cursor<'_> {
 }
 
 /// Where the next byte of the cursor is.
+#[inline]
 pub fn place(cursor: &Cursor<'_>) -> At {
     At::inside(cursor.origin().0, cursor.offset())
 }
 
 /// The little-endian word at `offset`; the caller has checked that it exists.
+#[inline]
 pub fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[offset..offset + 4]);
@@ -57,6 +59,7 @@ pub fn u32_at(bytes: &[u8], offset: usize) -> u32 {
 }
 
 /// The little-endian word at `offset`; the caller has checked that it exists.
+#[inline]
 pub fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[offset..offset + 8]);

@@ -1,7 +1,7 @@
 //! What can be wrong with a block.
 //!
-//! A [`BlockError`] carries facts; `Display` makes the sentence. An engine that only wants the filter's answer
-//! treats every error as "maybe".
+//! A [`BlockError`] carries facts; `Display` makes the sentence. An engine that only wants the filter's
+//! answer treats every error as "maybe".
 
 use core::fmt;
 use fullbloom_core::error::{DecodeError, SizeError};

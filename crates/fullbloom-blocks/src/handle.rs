@@ -20,6 +20,7 @@ impl Handle {
     /// Bytes after a handle in an index value are reserved for future features; the engines ignore them, and
     /// so do we.
     #[doc(hidden)]
+    #[inline]
     pub fn decode(cursor: &mut Cursor<'_>) -> Result<Handle, BlockError> {
         let offset = cursor.varint64("block offset")?;
         let size = cursor.varint64("block size")?;
@@ -33,6 +34,7 @@ impl Handle {
     }
 
     /// The first byte after the block and its trailer; `None` when that is past `limit`.
+    #[inline]
     pub fn end(self, limit: u64) -> Option<u64> {
         let end = self.offset.checked_add(self.size).and_then(|end| end.checked_add(TRAILER_LEN));
         end.filter(|&end| end <= limit)

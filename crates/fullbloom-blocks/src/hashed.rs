@@ -53,6 +53,7 @@ fn once<H: Copy>(cell: &Cell<Option<H>>, hash: impl FnOnce() -> H) -> H {
 
 impl<'k> HashedKey<'k> {
     /// The key. Nothing is hashed yet.
+    #[inline]
     pub fn new(key: &'k [u8]) -> HashedKey<'k> {
         HashedKey {
             key,
@@ -64,6 +65,7 @@ impl<'k> HashedKey<'k> {
     }
 
     /// The key.
+    #[inline]
     pub fn key(&self) -> &'k [u8] {
         self.key
     }

@@ -66,6 +66,7 @@ pub struct InternalKey<'a> {
 
 impl<'a> InternalKey<'a> {
     /// Splits an internal key.
+    #[inline]
     pub fn decode(bytes: &'a [u8]) -> Option<InternalKey<'a>> {
         let (user_key, footer) = bytes.split_last_chunk::<FOOTER_LEN>()?;
         let packed = u64::from_le_bytes(*footer);
@@ -73,6 +74,7 @@ impl<'a> InternalKey<'a> {
     }
 
     #[doc(hidden)]
+    #[inline]
     pub fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, BlockError> {
         let short = BlockError::Truncated {
             field: "internal key",
@@ -116,6 +118,7 @@ impl KeyOrder {
     }
 
     /// The user key without its timestamp: what filters hold.
+    #[inline]
     pub fn filter_key<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         &user_key[..user_key.len().saturating_sub(self.timestamp)]
     }
@@ -129,6 +132,7 @@ impl KeyOrder {
     }
 
     /// Compares internal keys; one too short to be one counts as a user key written first of all.
+    #[inline]
     pub fn internal(&self, a: &[u8], b: &[u8]) -> Ordering {
         let (user_a, packed_a) = split(a);
         let (user_b, packed_b) = split(b);
@@ -160,11 +164,13 @@ pub struct Target<'k> {
 impl<'k> Target<'k> {
     /// Any version of the key. A little under the greatest number: shortened index keys carry that one, and
     /// an engine's own lookups, which begin at a real sequence number, sort after those.
+    #[inline]
     pub fn newest(user_key: &'k [u8]) -> Target<'k> {
         Target { user_key, packed: (MAX_SEQUENCE - 1) << 8 | 0xff }
     }
 
     /// After all versions of the key: where a backward seek begins.
+    #[inline]
     pub fn oldest(user_key: &'k [u8]) -> Target<'k> {
         Target { user_key, packed: 0 }
     }

@@ -17,7 +17,9 @@
 //! | filters of prefixes | [`PrefixExtractor`], [`Holds`], [`Question`] |
 //!
 //! ```
-//! use fullbloom_blocks::{Family, FilterBlockBuilder, FilterOptions, Finished, FullBlock, Holds, Policy, Question};
+//! use fullbloom_blocks::{
+//!     Family, FilterBlockBuilder, FilterOptions, Finished, FullBlock, Holds, Policy, Question,
+//! };
 //! use fullbloom_dialects::Name;
 //! use std::sync::Arc;
 //!

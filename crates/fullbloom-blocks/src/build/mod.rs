@@ -9,7 +9,9 @@
 //!
 //! ```
 //! use fullbloom_dialects::Name;
-//! use fullbloom_blocks::{Family, FilterBlockBuilder, FilterOptions, Finished, FullBlock, Holds, Policy, Question};
+//! use fullbloom_blocks::{
+//!     Family, FilterBlockBuilder, FilterOptions, Finished, FullBlock, Holds, Policy, Question,
+//! };
 //!
 //! let options = FilterOptions::new(Policy::new(Name::RocksDb, 10.0)?);
 //! let mut builder = FilterBlockBuilder::new(options)?;
@@ -212,8 +214,8 @@ impl FilterBlockBuilder {
         add(kind, key, holds.prefix(key))
     }
 
-    /// As [`add`](Self::add), with a prefix that the caller knows instead of the one that the extractor of the
-    /// options finds. It is added once for all keys in a row that share it.
+    /// As [`add`](Self::add), with a prefix that the caller knows instead of the one that the options'
+    /// extractor finds. It is added once for all keys in a row that share it.
     ///
     /// Without an extractor in its [`Holds`], a reader looks whole keys up. Ask it for a prefix with
     /// [`FullBlock::may_contain`](crate::FullBlock::may_contain).
@@ -226,6 +228,7 @@ impl FilterBlockBuilder {
 
     /// Whether the open partition holds enough keys, so that the caller should end its index partition at the
     /// end of the data block. Check it before each key.
+    #[inline]
     pub fn wants_cut(&self) -> bool {
         matches!(&self.kind, Builder::Partitioned(builder) if builder.wants_cut())
     }

@@ -68,7 +68,7 @@ impl PartitionSource for Cache {
     }
 }
 
-/// A filter in partitions. `with_index`: the engine cuts them with its index, by the greatest keys it may use.
+/// A filter in partitions. `with_index`: the engine cuts them with its index, by the greatest keys allowed.
 fn partitioned(dialect: Name, holds: &Holds, with_index: bool) -> (PartitionedBlock<Vec<u8>>, Cache) {
     let target = if dialect == Name::Native { 384 } else { 128 };
     let layout = Layout::Partitioned(Partitioning { target, with_index, ..Partitioning::default() });
