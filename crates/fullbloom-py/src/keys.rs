@@ -56,8 +56,8 @@ impl<'a> Key<'a> {
         Ok(None)
     }
 
-    /// As [`of`](Key::of), where there must be a key or a null; `None` for a null. `among` many objects, a wrong
-    /// one may be an element of a frame's column, which the error takes into account.
+    /// As [`of`](Key::of), where there must be a key or a null; `None` for a null. `among` many objects, a
+    /// wrong one may be an element of a frame's column, which the error takes into account.
     pub fn or_null(object: &'a Bound<'_, PyAny>, among: bool) -> PyResult<Option<Key<'a>>> {
         if object.is_none() {
             return Ok(None);
@@ -119,7 +119,10 @@ fn no_key(object: &Bound<'_, PyAny>, among: bool) -> PyErr {
 }
 
 /// What to do with a column of floating-point numbers.
-pub const FLOATS: &str = " (integers with missing values are floats in pandas: use .astype(\"Int64\"); cast other floats to integers or text)";
+pub const FLOATS: &str = concat!(
+    " (integers with missing values are floats in pandas: use .astype(\"Int64\"); ",
+    "cast other floats to integers or text)"
+);
 
 /// What to do with a column of dates.
 const DATES: &str = " (cast dates and times to integers of one unit, as .astype(\"int64\") does)";
@@ -170,8 +173,8 @@ impl<'py> Source<'py> {
     }
 
     /// Makes sure that the keys can be read twice and are the same both times: what an iterator returns is
-    /// spooled, and objects that may change between the passes are copied into a list. An object with a length
-    /// need not be readable again.
+    /// spooled, and objects that may change between the passes are copied into a list. An object with a
+    /// length need not be readable again.
     pub fn keep(&mut self, py: Python<'py>) -> PyResult<()> {
         match self {
             Source::Column(_) | Source::Spooled(_) => {}

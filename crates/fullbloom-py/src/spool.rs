@@ -1,8 +1,9 @@
-//! The keys of an iterator, kept so that they can be counted first and read again: in memory up to a bound, beyond it in
-//! a temporary file.
+//! The keys of an iterator, kept so that they can be counted first and read again: in memory up to a bound,
+//! beyond it in a temporary file.
 //!
 //! ```text
-//!   | length: u64 | count: u64 | kind of each: u8 | numbers: u64 each | length of each text: varint | texts |
+//!   | length: u64 | count: u64 | kind of each: u8 | numbers: u64 each | length of each text: varint
+//!   | texts |
 //! ```
 //!
 //! One such frame for each group of keys. Python's objects take five to ten times as much.

@@ -203,7 +203,7 @@ def test_pandas():
     assert of(pd.Series(["x", "y"])) == of(["x", "y"])
     with_missing = pd.Series([5, None, 6])
     assert with_missing.dtype == float
-    with pytest.raises(TypeError, match=r'not floating-point numbers .*\.astype\("Int64"\)'):
+    with pytest.raises(TypeError, match=r'not float.*\.astype\("Int64"\)'):
         f.may_contain(with_missing)
     nullable = with_missing.astype("Int64")
     assert f.may_contain(nullable).tolist() == [True, False, False]
@@ -213,7 +213,7 @@ def test_pandas():
     for dates in (times, pd.Series(times), list(times), [times[0], pd.NaT], times.to_period("D")):
         with pytest.raises(TypeError, match="int64"):
             f.may_contain(dates)
-    assert of(times.astype("int64")) == of([t.value for t in times.as_unit("ns")]) or times.unit != "ns"
+    assert of(times.astype("int64")) == of(times.astype("int64").tolist())
     ids = [uuid.UUID(int=i) for i in range(5)]
     assert of(pd.Series(ids)) == of([i.bytes for i in ids])
 

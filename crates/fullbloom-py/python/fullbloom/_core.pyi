@@ -91,8 +91,8 @@ class Filter:
     """A Bloom filter: it answers "is this key in the set?" with a certain no or a probable yes.
 
     Made by ``build``, ``with_capacity``, ``load``, ``open`` and ``from_bytes``. Keys are ``str`` (their UTF-8
-    bytes), ``bytes``, ``int`` and ``uuid.UUID`` (its 16 bytes); many at once are NumPy arrays, Arrow arrays, or
-    anything that can be iterated over. ``None`` is a null: it is not added, and is answered no.
+    bytes), ``bytes``, ``int`` and ``uuid.UUID`` (its 16 bytes); many at once are NumPy arrays, Arrow arrays,
+    or anything that can be iterated over. ``None`` is a null: it is not added, and is answered no.
     """
 
     # It always raises; with NoReturn mypy would not see the other methods.
