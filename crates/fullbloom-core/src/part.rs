@@ -21,6 +21,12 @@ impl<S: AsRef<[u8]>> Part<S> {
         Some(Part { storage, range })
     }
 
+    /// This range of the part.
+    pub fn part(self, range: Range<usize>) -> Part<S> {
+        let start = self.range.start;
+        Part { storage: self.storage, range: start + range.start..start + range.end }
+    }
+
     /// All bytes of the storage.
     pub fn storage(&self) -> &S {
         &self.storage

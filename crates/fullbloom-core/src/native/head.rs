@@ -5,7 +5,7 @@ use super::hashing::{Hasher, Hashing, Secret};
 use super::key_type;
 use crate::error::{DecodeError, MergeError};
 use crate::kernel::lines::Line;
-use crate::typed::{KeyField, KeyForm, KeyType};
+use crate::typed::{KeyField, KeyForm, KeyType, TypeError};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -124,6 +124,24 @@ impl Head {
         self.exceptions.as_ref().map_or(1.0, |exceptions| exceptions.kept_share())
     }
 
+    /// Whether the filter is keyed and its secret is unknown, so that it answers "maybe" to every key.
+    pub fn is_locked(&self) -> bool {
+        self.locked.is_some()
+    }
+
+    /// The seed or the secret of the hash; `None` while the secret is unknown.
+    pub fn known_hashing(&self) -> Option<&Hashing> {
+        (!self.is_locked()).then_some(&self.hashing)
+    }
+
+    /// The secret of a keyed filter, if it is known and not stored in the file.
+    pub fn unstored_secret(&self) -> Option<&Secret> {
+        match self.known_hashing()? {
+            Hashing::Secret(secret) if !self.store_secret => Some(secret),
+            _ => None,
+        }
+    }
+
     /// Gives a locked filter its secret. Fails when it is the secret of another filter.
     pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
@@ -146,6 +164,21 @@ impl Head {
     /// Records the type of the keys. Types that native filters do not have are not recorded.
     pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
         self.key_type = key_type.and_then(key_type::recorded);
+    }
+
+    /// Checks that keys of this type can be in the filter: that their bytes are those of the recorded type.
+    pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
+        key_type::require(self.key_type, given)
+    }
+
+    /// Records the type of keys that are about to be inserted; with keys of types whose bytes differ, no type
+    /// is recorded. `is_empty`: the filter has no keys yet.
+    pub fn note_key_type(&mut self, key_type: KeyType, is_empty: bool) {
+        if self.key_type.is_none() && is_empty {
+            self.set_key_type(Some(key_type));
+        } else if self.require_key_type(key_type).is_err() {
+            self.set_key_type(None);
+        }
     }
 
     /// Sets the label. At most 65,535 bytes are kept.
