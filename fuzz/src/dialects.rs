@@ -87,11 +87,10 @@ pub fn native_with_sound_front(data: &[u8]) {
     let Some(file) = resealed(data) else { return };
     let len = file.len() as u64;
     let is_whole = file[24..32] == len.to_le_bytes();
-    let Ok(stored) = StoredFilter::view(&file) else { return };
-    assert!(is_whole, "a file of another length was accepted");
-    let is_locked = stored.is_locked();
     let options = ReadOptions::from(Name::Native).key_form_applied();
-    let view = AnyFilter::over(file.clone(), &options, Check::Front).expect("the same bytes");
+    let Ok(view) = AnyFilter::over(file.clone(), &options, Check::Front) else { return };
+    assert!(is_whole, "a file of another length was accepted");
+    let is_locked = view.is_locked();
     let answers = KEYS.map(|key| view.may_contain(key));
     if fullbloom_any::verify(&file).is_ok() && !is_locked {
         let copy = StoredFilter::decode(&file).expect("what is sound can be copied");

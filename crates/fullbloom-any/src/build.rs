@@ -8,24 +8,19 @@ pub use options::BuildOptions;
 
 use super::dispatch::AtRunTime;
 use super::erased::Erased;
-use super::memory::Memory;
-use super::native::Native;
 use super::read::constant;
+use super::storage::Storage;
 use super::{AnyFilter, AnyKeys};
 use crate::kind::Kind;
-use crate::stored::StoredFilter;
 use alloc::boxed::Box;
-#[cfg(feature = "std")]
-use alloc::string::String;
 use fullbloom::Hashing;
-use fullbloom_compact::CompactFilter;
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::{BuildError, SizeError};
 #[cfg(feature = "std")]
 use fullbloom_core::keys::Hashes;
 use fullbloom_core::sealed::Words as _;
 use fullbloom_core::sizing::{Geometry, Request, Target};
-use fullbloom_core::typed::{KeyField, KeyForm, KeyType};
+use fullbloom_core::typed::KeyType;
 use fullbloom_dialects::filter::{Dialect, Filter, Size};
 use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use fullbloom_dialects::rocksdb::{self, FilterType, FullFilter, Policy};
@@ -74,14 +69,16 @@ pub(super) fn policy(kind: FilterType, keys: u64, target: Target) -> Result<Poli
 
 pub(super) fn boxed<D>(Filter { dialect, bits }: Filter<D, Owned>) -> Box<dyn Erased>
 where
-    Filter<D, Memory>: Erased,
+    Filter<D, Storage>: Erased,
 {
-    Box::new(Filter { dialect, bits: Memory::Owned(bits) })
+    Box::new(Filter { dialect, bits: Storage::Owned(bits) })
 }
 
 /// An empty filter that accepts keys at any time.
-pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>, SizeError> {
-    with_dialect!(dialect, D => D::empty(request), native => super::native::empty(request))
+pub(super) fn empty(dialect: Name, request: &Request) -> Result<AnyFilter, SizeError> {
+    with_dialect!(dialect, D => D::empty(request).map(AnyFilter::from_dialect), native => {
+        fullbloom::Filter::new(request).map(AnyFilter::from)
+    })
 }
 
 /// Collects keys, then becomes a filter. It can build filters of any dialect and any native kind.
@@ -91,30 +88,31 @@ pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>,
 /// [fails](Builder::has_failed), and [`finish`](Builder::finish) returns the error.
 pub struct Builder {
     inner: Inner,
-    hashing: Option<Hashing>,
-    key_type: Option<KeyType>,
-    key_form: KeyForm,
-    key_field: Option<KeyField>,
+    options: BuildOptions,
     noted: Noted,
     inserted: u64,
-    /// The number of keys that the filter is sized for, if more of them raise its rate.
-    sized_for: Option<u64>,
     failed: Option<BuildError>,
 }
 
+/// A large filter is built in parts on several threads.
+#[cfg(feature = "std")]
+type FastBuilder = fullbloom::Builder;
+
+#[cfg(not(feature = "std"))]
+type FastBuilder = fullbloom::Filter;
+
 enum Inner {
-    /// A filter that accepts keys.
-    Filter(Box<dyn Erased>),
-    /// A large native filter, built in parts on several threads.
-    #[cfg(feature = "std")]
-    Fast(Box<fullbloom::Builder>),
+    /// A filter of another dialect, which accepts keys until it is finished.
+    Dialect(Box<dyn Erased>),
+    /// A native filter of fixed size.
+    Fast(Box<FastBuilder>),
     /// A native filter that grows.
     Dynamic(Box<DynamicFilter>),
     /// A native filter that is built from all its keys at once.
     #[cfg(feature = "std")]
-    Compact { builder: Box<fullbloom_compact::CompactBuilder>, label: String, store_secret: bool },
+    Compact(Box<fullbloom_compact::CompactBuilder>),
     /// Hashes are kept until all keys have been added.
-    Full { name: Name, kind: FilterType, target: Target, builder: Box<rocksdb::Builder> },
+    Full { kind: FilterType, builder: Box<rocksdb::Builder> },
 }
 
 /// The types of the keys so far.
@@ -142,40 +140,29 @@ impl Builder {
 
     /// Begins a filter with these options, which go together.
     fn start(options: &BuildOptions) -> Result<Builder, SizeError> {
-        let is_native = options.dialect == Name::Native;
+        let request = options.request();
         let inner = match (full_kind(options.dialect), options.target) {
-            _ if is_native => start_native(options)?,
+            _ if options.is_native() => start_native(options)?,
             (Some(FilterType::Legacy), Target::Exact { .. }) => {
-                Inner::Filter(Filter::<RocksDbLegacy>::new(&options.request()).map(boxed)?)
+                Inner::Dialect(Filter::<RocksDbLegacy>::new(&request).map(boxed)?)
             }
             (Some(FilterType::FastLocal), Target::Exact { .. }) => {
-                Inner::Filter(Filter::<RocksDb>::new(&options.request()).map(boxed)?)
+                Inner::Dialect(Filter::<RocksDb>::new(&request).map(boxed)?)
             }
             (Some(kind), target) => {
                 // For a rate, the policy for zero keys: it refuses an invalid rate, and is replaced at the
                 // end.
-                let builder = Box::new(rocksdb::Builder::new(policy(kind, 0, target)?));
-                Inner::Full { name: options.dialect, kind, target, builder }
+                Inner::Full { kind, builder: Box::new(rocksdb::Builder::new(policy(kind, 0, target)?)) }
             }
-            (None, _) => Inner::Filter(match options.spark_seed {
-                Some(seed) => spark_2(&options.request(), seed)?,
-                None => empty(options.dialect, &options.request())?,
+            (None, _) => Inner::Dialect(match options.spark_seed {
+                Some(seed) => spark_2(&request, seed)?,
+                None => with_dialect!(options.dialect, D => D::empty(&request)?, native => {
+                    unreachable!("native filters are begun above")
+                }),
             }),
         };
-        // A native filter knows the number of its keys, and says itself when they are too many.
-        let raises_rate =
-            !is_native && !options.ignores_expected_keys() && options.target != Target::Fpr(1.0);
-        let builder = Builder {
-            inner,
-            hashing: is_native.then(|| options.hashing.clone()),
-            key_type: None,
-            key_form: options.key_form,
-            key_field: options.key_field,
-            noted: Noted::Nothing,
-            inserted: 0,
-            sized_for: options.expected_keys.filter(|_| raises_rate),
-            failed: None,
-        };
+        let (noted, inserted, failed) = (Noted::Nothing, 0, None);
+        let builder = Builder { inner, options: options.clone(), noted, inserted, failed };
         Ok(match options.key_type {
             Some(key_type) => builder.with_key_type(key_type),
             None => builder,
@@ -186,10 +173,10 @@ impl Builder {
     /// A native filter records it.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> Builder {
-        if let Inner::Filter(filter) = &mut self.inner {
+        if let Inner::Dialect(filter) = &mut self.inner {
             filter.set_numbers(key_type.is_number());
         }
-        self.key_type = Some(key_type);
+        self.options.key_type = Some(key_type);
         self
     }
 
@@ -206,7 +193,7 @@ impl Builder {
     /// The seed or the secret of a native filter, for [`insert_hashes`](Builder::insert_hashes); `None` for
     /// other dialects.
     pub fn hashing(&self) -> Option<&Hashing> {
-        self.hashing.as_ref()
+        self.options.is_native().then_some(&self.options.hashing)
     }
 
     /// Adds a key.
@@ -222,18 +209,17 @@ impl Builder {
         }
         self.inserted += keys.count() as u64;
         let added = match &mut self.inner {
-            Inner::Filter(filter) => {
+            Inner::Dialect(filter) => {
                 filter.build_batch(&keys);
                 Ok(())
             }
-            #[cfg(feature = "std")]
             Inner::Fast(builder) => {
                 builder.insert_batch(&keys);
                 Ok(())
             }
             Inner::Dynamic(filter) => filter.insert_batch(&keys).map(drop).map_err(BuildError::Size),
             #[cfg(feature = "std")]
-            Inner::Compact { builder, .. } => builder.insert_batch(&keys),
+            Inner::Compact(builder) => builder.insert_batch(&keys),
             Inner::Full { builder, .. } => {
                 builder.add_batch(&keys);
                 Ok(())
@@ -259,30 +245,30 @@ impl Builder {
                 Ok(())
             }
             Inner::Dynamic(filter) => filter.insert_batch(hashes).map(drop).map_err(BuildError::Size),
-            Inner::Compact { builder, .. } => builder.insert_batch(hashes),
-            Inner::Filter(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
+            Inner::Compact(builder) => builder.insert_batch(hashes),
+            Inner::Dialect(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
         };
         self.failed = added.err();
     }
 
     /// The dialect of the filter, and [`Dialect::hash_variant`](fullbloom_dialects::filter::Dialect::hash_variant).
     pub(super) fn hash_variant(&self) -> (Name, (u32, u64)) {
-        match (&self.inner, &self.hashing) {
-            (Inner::Filter(filter), _) => (filter.name(), filter.hash_variant()),
-            (Inner::Full { name, .. }, _) => (*name, (0, 0)),
-            (_, hashing) => (Name::Native, hashing.clone().unwrap_or_default().variant(64)),
+        match &self.inner {
+            Inner::Dialect(filter) => (filter.name(), filter.hash_variant()),
+            Inner::Full { .. } => (self.options.dialect, (0, 0)),
+            _ => (Name::Native, self.options.hashing.variant(64)),
         }
     }
 
     /// The hash of a key as words.
     pub(super) fn hash_words(&self, key: &[u8]) -> [u64; 2] {
-        match (&self.inner, &self.hashing) {
-            (Inner::Filter(filter), _) => filter.hash(key),
-            (Inner::Full { kind: FilterType::Legacy, .. }, _) => bloom32_rocksdb(key).to_words(),
-            (Inner::Full { .. }, _) => xxph3_rocksdb(key).to_words(),
-            (_, hashing) => {
+        match &self.inner {
+            Inner::Dialect(filter) => filter.hash(key),
+            Inner::Full { kind: FilterType::Legacy, .. } => bloom32_rocksdb(key).to_words(),
+            Inner::Full { .. } => xxph3_rocksdb(key).to_words(),
+            _ => {
                 let mut hash = [0];
-                hashing.clone().unwrap_or_default().hash_batch(&[key], &mut hash);
+                self.options.hashing.hash_batch(&[key], &mut hash);
                 [hash[0], 0]
             }
         }
@@ -302,7 +288,11 @@ impl Builder {
     /// The number of keys that a filter is sized for, if more have been added, so that its rate is higher
     /// than requested. `None` for native filters, whose [facts](AnyFilter::native_facts) say so.
     pub fn exceeded(&self) -> Option<u64> {
-        self.sized_for.filter(|sized_for| self.inserted > *sized_for)
+        let options = &self.options;
+        // A native filter knows the number of its keys, and says itself when they are too many.
+        let raises_rate =
+            !options.is_native() && !options.ignores_expected_keys() && options.target != Target::Fpr(1.0);
+        options.expected_keys.filter(|sized_for| raises_rate && self.inserted > *sized_for)
     }
 
     /// The filter of the keys added.
@@ -310,42 +300,33 @@ impl Builder {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let inner: Box<dyn Erased> = match self.inner {
-            Inner::Filter(filter) => filter,
+        let options = self.options;
+        let mut filter: AnyFilter = match self.inner {
+            Inner::Dialect(filter) => AnyFilter::from_dialect(filter),
             #[cfg(feature = "std")]
-            Inner::Fast(builder) => Box::new(Native::Owned(StoredFilter::Fast(builder.finish()))),
-            Inner::Dynamic(filter) => Box::new(Native::Owned(StoredFilter::Dynamic(*filter))),
+            Inner::Fast(builder) => builder.finish().into(),
+            #[cfg(not(feature = "std"))]
+            Inner::Fast(filter) => (*filter).into(),
+            Inner::Dynamic(filter) => (*filter).into(),
             #[cfg(feature = "std")]
-            Inner::Compact { builder, label, store_secret } => {
-                let mut filter = builder.finish()?;
-                filter.set_label(&label);
-                filter.store_secret(store_secret);
-                Box::new(Native::Owned(StoredFilter::Compact(filter)))
-            }
-            Inner::Full { name, kind, target, mut builder } => {
-                builder.set_policy(policy(kind, builder.entries(), target)?);
-                match builder.build() {
-                    Ok(FullFilter::Nothing) => constant(name, false),
-                    Ok(FullFilter::Everything) => constant(name, true),
+            Inner::Compact(builder) => builder.finish()?.into(),
+            Inner::Full { kind, mut builder } => {
+                builder.set_policy(policy(kind, builder.entries(), options.target)?);
+                AnyFilter::from_dialect(match builder.build() {
+                    Ok(FullFilter::Nothing) => constant(options.dialect, false),
+                    Ok(FullFilter::Everything) => constant(options.dialect, true),
                     Ok(FullFilter::Legacy(filter)) => boxed(filter),
                     Ok(FullFilter::FastLocal(filter)) => boxed(filter),
                     Ok(FullFilter::Ribbon(filter)) => boxed(filter),
                     Err(rocksdb::BuildError::Size(e)) => return Err(e.into()),
                     Err(e) => unreachable!("{e}: corruption detection is off"),
-                }
+                })
             }
         };
-        let mut filter = AnyFilter::from_inner(inner);
-        if let (Noted::One(key_type), Some(native)) = (self.noted, filter.inner.native_mut()) {
-            native.set_key_type(Some(key_type)).unwrap_or(()); // it owns its memory
+        if let (Noted::One(key_type), Some(stored)) = (self.noted, filter.as_native_mut()) {
+            stored.head_mut().set_key_type(Some(key_type));
         }
-        if let Some(native) = filter.inner.native_mut() {
-            native.set_key_origin(self.key_form, self.key_field);
-        }
-        Ok(match self.key_type {
-            Some(key_type) => filter.with_key_type(key_type),
-            None => filter,
-        })
+        Ok(options.describe(filter))
     }
 }
 
@@ -371,14 +352,10 @@ fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
                 Some(directory) => builder.spool_in(directory),
                 None => builder,
             };
-            Inner::Compact {
-                builder: Box::new(builder.expected_keys(options.expected_keys.unwrap_or(0))),
-                label: options.label.clone(),
-                store_secret: options.store_secret,
-            }
+            Inner::Compact(Box::new(builder.expected_keys(options.expected_keys.unwrap_or(0))))
         }
         #[cfg(not(feature = "std"))]
-        Kind::Fast => Inner::Filter(Box::new(Native::Owned(StoredFilter::Fast(options.fast()?)))),
+        Kind::Fast => Inner::Fast(Box::new(options.fast()?)),
         #[cfg(not(feature = "std"))]
         Kind::Compact => {
             let what = "compact filters are built with the feature std";
@@ -391,22 +368,4 @@ fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
 fn spark_2(request: &Request, seed: i32) -> Result<Box<dyn Erased>, SizeError> {
     let Geometry { bit_len, probes, .. } = Spark2::size(request)?.geometry();
     Filter::<Spark2>::with_seed(bit_len, probes, seed).map(boxed)
-}
-
-impl From<StoredFilter> for AnyFilter {
-    fn from(stored: StoredFilter) -> AnyFilter {
-        AnyFilter::from_inner(Box::new(Native::Owned(stored)))
-    }
-}
-
-impl From<CompactFilter> for AnyFilter {
-    fn from(filter: CompactFilter) -> AnyFilter {
-        StoredFilter::Compact(filter).into()
-    }
-}
-
-impl From<fullbloom::Filter> for AnyFilter {
-    fn from(filter: fullbloom::Filter) -> AnyFilter {
-        StoredFilter::Fast(filter).into()
-    }
 }

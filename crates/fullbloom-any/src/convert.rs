@@ -11,7 +11,7 @@
 
 use super::build::boxed;
 use super::erased::Erased;
-use super::memory::Memory;
+use super::storage::Storage;
 use super::{AnyFilter, ReadOptions};
 use core::error::Error;
 use core::fmt;
@@ -120,14 +120,14 @@ pub fn convert(
 /// The words in the other byte order; the header with the number of probes stays in front.
 fn swapped<A: Format, B: Format>(bytes: &[u8]) -> Result<AnyFilter, ConvertError>
 where
-    Filter<B, Memory>: Erased,
+    Filter<B, Storage>: Erased,
 {
     let (_, range) = A::decode(bytes, Check::Front)?;
     let mut other = copied(bytes)?;
     for word in other.as_mut()[range].chunks_exact_mut(8) {
         word.reverse();
     }
-    Ok(AnyFilter::from_inner(boxed(Filter::<B>::decode(other.as_ref())?)))
+    Ok(AnyFilter::from_dialect(boxed(Filter::<B>::decode(other.as_ref())?)))
 }
 
 fn copied(bytes: &[u8]) -> Result<Owned, SizeError> {
@@ -154,7 +154,7 @@ fn without_header(bytes: &[u8]) -> Result<AnyFilter, ConvertError> {
     let bits = &bytes[range];
     let used = usize::try_from(geometry.bit_len.div_ceil(8)).map_or(bits, |len| &bits[..len]);
     let filter = Filter::<Libbloom1>::decode_exact(used, geometry.bit_len, geometry.probes)?;
-    Ok(AnyFilter::from_inner(boxed(filter)))
+    Ok(AnyFilter::from_dialect(boxed(filter)))
 }
 
 fn with_header(
@@ -176,7 +176,7 @@ fn with_header(
     }
     let mut bits = Owned::zeroed(dialect.byte_len())?;
     bits.as_mut()[..view.bits().len()].copy_from_slice(view.bits());
-    Ok(AnyFilter::from_inner(boxed(Filter::from_parts(dialect, bits)?)))
+    Ok(AnyFilter::from_dialect(boxed(Filter::from_parts(dialect, bits)?)))
 }
 
 /// Why two dialects have a key at different positions.

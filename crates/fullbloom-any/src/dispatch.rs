@@ -4,7 +4,8 @@ use super::AT_ONCE;
 use super::build::{self, boxed};
 use super::erased::Erased;
 use super::plan::{self, Plan};
-use super::read::{Bytes, ReadOptions, read_dialect};
+use super::read::{ReadOptions, read_dialect};
+use super::storage::Storage;
 use alloc::boxed::Box;
 use fullbloom_core::error::{DecodeError, SizeError};
 use fullbloom_core::sizing::Request;
@@ -18,7 +19,7 @@ pub(super) trait AtRunTime: Dialect {
     const FULL: Option<FilterType> = None;
 
     /// Reads its bytes.
-    fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError>;
+    fn read(bytes: Storage, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError>;
 
     /// An empty filter that accepts keys at any time.
     fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError>;
@@ -36,7 +37,7 @@ pub(super) trait AtRunTime: Dialect {
 /// The same for every dialect.
 macro_rules! read_as {
     ($D:ty) => {
-        fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+        fn read(bytes: Storage, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
             read_dialect::<$D>(bytes, options, check)
         }
     };

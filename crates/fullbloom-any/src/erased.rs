@@ -1,8 +1,7 @@
 //! The filter of one dialect behind an [`AnyFilter`](super::AnyFilter).
 
-use super::memory::Memory;
-use super::native::Native;
-use super::{AT_ONCE, AnyKeys, ChangeError, KeyHash};
+use super::storage::Storage;
+use super::{AT_ONCE, AnyKeys, ChangeError, KeyHash, READ_ONLY};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -17,8 +16,7 @@ use fullbloom_dialects::filter::{Dialect, Doubt, Filter, Format, Insert, Weaknes
 use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use fullbloom_dialects::{Name, each_dialect};
 
-/// The operations an `AnyFilter` needs of its inner filter. Methods that change keys are called only after
-/// [`require_takes_keys`](Erased::require_takes_keys) returned `Ok`.
+/// The operations an `AnyFilter` needs of the filter of a dialect.
 pub(super) trait Erased: Send + Sync + Any {
     fn name(&self) -> Name;
     fn geometry(&self) -> Geometry;
@@ -52,16 +50,6 @@ pub(super) trait Erased: Send + Sync + Any {
         None
     }
 
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
-
-    fn native(&self) -> Option<&Native> {
-        None
-    }
-
-    fn native_mut(&mut self) -> Option<&mut Native> {
-        None
-    }
-
     /// Adds keys to a filter that is being built, even if it accepts none later.
     fn build_batch(&mut self, keys: &AnyKeys<'_>) {
         let taken = self.insert_batch(keys, None);
@@ -86,17 +74,6 @@ pub(super) trait Erased: Send + Sync + Any {
         self.require_takes_keys()
     }
 
-    #[cfg(feature = "std")]
-    fn insert_parallel(&mut self, keys: &AnyKeys<'_>, threads: usize) -> Result<(), ChangeError> {
-        let _ = threads;
-        self.insert_batch(keys, None)
-    }
-
-    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: Answers<'_>) -> Result<u64, ChangeError> {
-        let _ = (keys, removed);
-        Err(ChangeError::Unsupported(NOT_DELETABLE))
-    }
-
     fn clear(&mut self) -> Result<(), ChangeError> {
         self.require_takes_keys()
     }
@@ -112,19 +89,14 @@ pub(super) trait Erased: Send + Sync + Any {
 }
 
 /// Downcasts `other` to the type of `ours`.
-pub(super) fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Result<&'a F, MergeError> {
-    other.as_any().downcast_ref().ok_or_else(|| MergeError::Differs {
-        what: "dialect",
-        ours: ours.name().to_string(),
-        theirs: other.name().to_string(),
-    })
+fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Result<&'a F, MergeError> {
+    other.as_any().downcast_ref().ok_or_else(|| differs(ours.name(), other.name()))
 }
 
-/// Why a key cannot be removed.
-pub(super) const NOT_DELETABLE: &str = "filters of this kind do not support deletion";
-
-/// Nothing can be merged into a filter that does not own its bytes.
-pub(super) const READ_ONLY: &str = "the filter is read-only: it does not own its bytes";
+/// The error for filters of two dialects.
+pub(super) fn differs(ours: Name, theirs: Name) -> MergeError {
+    MergeError::Differs { what: "dialect", ours: ours.to_string(), theirs: theirs.to_string() }
+}
 
 /// Methods that are the same for every dialect.
 macro_rules! common {
@@ -203,14 +175,10 @@ macro_rules! common {
 
         fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError> {
             let Filter { dialect, bits } = Filter::try_clone(self)?;
-            Ok(Box::new(Filter { dialect, bits: Memory::Owned(bits) }))
+            Ok(Box::new(Filter { dialect, bits: Storage::Owned(bits) }))
         }
 
         fn as_any(&self) -> &dyn Any {
-            self
-        }
-
-        fn into_any(self: Box<Self>) -> Box<dyn Any> {
             self
         }
 
@@ -243,7 +211,7 @@ macro_rules! mergeable {
 macro_rules! erased {
     // Filters that take keys at any time.
     (sized $D:ty) => {
-        impl Erased for Filter<$D, Memory> {
+        impl Erased for Filter<$D, Storage> {
             common!();
             mergeable!();
 
@@ -285,7 +253,7 @@ macro_rules! erased {
     // Full filters of RocksDB are sized by their keys and take no more afterwards. Bloom filters can be
     // merged.
     (full $D:ty) => {
-        impl Erased for Filter<$D, Memory> {
+        impl Erased for Filter<$D, Storage> {
             common!();
             mergeable!();
 
@@ -297,7 +265,7 @@ macro_rules! erased {
         }
     };
     (ribbon $D:ty) => {
-        impl Erased for Filter<$D, Memory> {
+        impl Erased for Filter<$D, Storage> {
             common!();
         }
     };
@@ -310,7 +278,7 @@ fn name_of<D: Format>(_: &D) -> Name {
 }
 
 /// The same filter over mutable bits. Its dialect must not store anything that changes with keys.
-fn as_changeable<D: Insert>(filter: &mut Filter<D, Memory>) -> Result<Filter<D, &mut [u8]>, MergeError> {
+fn as_changeable<D: Insert>(filter: &mut Filter<D, Storage>) -> Result<Filter<D, &mut [u8]>, MergeError> {
     let unsupported = MergeError::Unsupported { dialect: D::NAME.as_str(), why: READ_ONLY };
     let bits = filter.bits.as_mut().ok_or(unsupported)?;
     Ok(Filter { dialect: filter.dialect.clone(), bits })
@@ -399,10 +367,6 @@ impl Erased for Constant {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
 }

@@ -1,13 +1,13 @@
 //! The facts that a native filter of any kind reports about itself.
 
-use crate::stored::StoredFilter;
+use crate::stored::{StoredFilter, each_kind};
 use alloc::string::String;
 use alloc::vec::Vec;
 use fullbloom::{ExceptionFacts, Hashing};
 use fullbloom_compact::CompactFacts;
 use fullbloom_core::sizing::Layout;
 use fullbloom_core::typed::{KeyField, KeyForm, KeyType};
-use fullbloom_dynamic::{Generation, Mode};
+use fullbloom_dynamic::{DynamicFilter, Generation, Mode};
 
 /// The facts of a native filter beyond its bits.
 #[derive(Debug, Clone)]
@@ -78,38 +78,39 @@ pub enum KindFacts {
     },
 }
 
-impl<S: AsRef<[u8]>> StoredFilter<S> {
+impl StoredFilter {
+    /// The number of its keys; see [`Facts::keys`].
+    pub fn keys(&self) -> u64 {
+        each_kind!(self, filter => filter.keys())
+    }
+
+    /// Whether it holds more keys than it was sized for; see [`Facts::is_overfull`].
+    pub fn is_overfull(&self) -> bool {
+        each_kind!(self, filter => fast filter.is_overfull(), compact filter.head().is_overfull(), dynamic {
+            filter.is_overfull()
+        })
+    }
+
     /// The facts of this filter.
     pub fn facts(&self) -> Facts {
         let head = self.head();
-        let (keys, planned_fpr) = match self {
-            StoredFilter::Fast(filter) => (head.keys, filter.planned_fpr()),
-            StoredFilter::Compact(filter) => (head.keys, filter.planned_fpr()),
-            StoredFilter::Dynamic(filter) => (filter.keys(), filter.planned_fpr()),
-        };
         Facts {
             layout: match self {
                 StoredFilter::Fast(filter) => Some(filter.layout()),
-                StoredFilter::Compact(_) | StoredFilter::Dynamic(_) => None,
+                StoredFilter::FixedFast(filter) => Some(filter.layout()),
+                _ => None,
             },
             hash: match &head.hashing {
-                _ if self.is_locked() => HashFacts::Keyed { stored: false, locked: true },
+                _ if head.is_locked() => HashFacts::Keyed { stored: false, locked: true },
                 Hashing::Secret(_) => HashFacts::Keyed { stored: head.store_secret, locked: false },
                 Hashing::Seed(seed) => HashFacts::Seed(*seed),
             },
             expected_keys: head.expected_keys,
-            keys,
+            keys: self.keys(),
             keys_are_estimated: head.estimated,
-            is_overfull: match self {
-                StoredFilter::Fast(_) | StoredFilter::Compact(_) => head.is_overfull(),
-                StoredFilter::Dynamic(filter) => filter.is_overfull(),
-            },
-            planned_fpr,
-            exceptions: match self {
-                StoredFilter::Fast(filter) => filter.exceptions(),
-                StoredFilter::Compact(filter) => filter.exceptions(),
-                StoredFilter::Dynamic(_) => None,
-            },
+            is_overfull: self.is_overfull(),
+            planned_fpr: each_kind!(self, filter => filter.planned_fpr()),
+            exceptions: ExceptionFacts::of(head),
             key_type: head.key_type,
             key_form: head.key_form,
             key_field: head.key_field,
@@ -120,15 +121,20 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 
     fn kind_facts(&self) -> KindFacts {
         match self {
-            StoredFilter::Fast(_) => KindFacts::Fast,
+            StoredFilter::Fast(_) | StoredFilter::FixedFast(_) => KindFacts::Fast,
             StoredFilter::Compact(filter) => KindFacts::Compact(filter.facts()),
-            StoredFilter::Dynamic(filter) => KindFacts::Dynamic {
-                mode: filter.mode(),
-                fingerprint_bits: filter.fingerprint_bits(),
-                up_to: filter.up_to(),
-                time: filter.time_millis(),
-                generations: filter.generations().collect(),
-            },
+            StoredFilter::Dynamic(filter) => dynamic_facts(filter),
+            StoredFilter::FixedDynamic(filter) => dynamic_facts(filter),
         }
+    }
+}
+
+fn dynamic_facts<S: AsRef<[u8]>>(filter: &DynamicFilter<S>) -> KindFacts {
+    KindFacts::Dynamic {
+        mode: filter.mode(),
+        fingerprint_bits: filter.fingerprint_bits(),
+        up_to: filter.up_to(),
+        time: filter.time_millis(),
+        generations: filter.generations().collect(),
     }
 }

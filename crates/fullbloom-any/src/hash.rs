@@ -1,6 +1,6 @@
 //! A key hashed once, for many filters whose dialect is known at run time.
 
-use super::{AnyFilter, AnyKeys, Builder, ChangeError};
+use super::{AnyFilter, AnyKeys, Builder, ChangeError, Inner, either};
 use core::fmt;
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_dialects::Name;
@@ -128,7 +128,7 @@ impl core::error::Error for HashError {}
 
 impl AnyFilter {
     fn hashed_by(&self) -> HashedBy {
-        HashedBy::new(self.dialect(), self.inner.hash_variant())
+        HashedBy::new(self.dialect(), either!(&self.inner, filter => filter.hash_variant()))
     }
 
     /// Checks that the hashes are this filter's own.
@@ -146,7 +146,7 @@ impl AnyFilter {
     /// [`HashError::Locked`].
     pub fn hash(&self, key: &[u8]) -> Result<KeyHash, HashError> {
         self.require_hashes(&[])?;
-        Ok(KeyHash { words: self.inner.hash(key), by: self.hashed_by() })
+        Ok(KeyHash { words: either!(&self.inner, filter => filter.hash(key)), by: self.hashed_by() })
     }
 
     /// As [`may_contain`](AnyFilter::may_contain), for a key that was hashed before.
@@ -154,7 +154,7 @@ impl AnyFilter {
     /// # Errors
     /// If the filter is locked, or hashes keys in another way; it could answer "no" for its own keys.
     pub fn may_contain_hash(&self, hash: &KeyHash) -> Result<bool, HashError> {
-        self.inner.may_contain_hash(hash).ok_or_else(|| self.refuse(hash))
+        either!(&self.inner, filter => filter.may_contain_hash(hash)).ok_or_else(|| self.refuse(hash))
     }
 
     #[cold]
@@ -180,25 +180,25 @@ impl AnyFilter {
         let answers = answers.into();
         answers.check_len(hashes.len());
         self.require_hashes(hashes)?;
-        self.inner.may_contain_batch(&AnyKeys::hashes(hashes), answers);
+        either!(&self.inner, filter => filter.may_contain_batch(&AnyKeys::hashes(hashes), answers));
         Ok(())
     }
 
     /// As [`insert`](AnyFilter::insert), for a key that was hashed before.
     pub fn insert_hash(&mut self, hash: &KeyHash) -> Result<bool, ChangeError> {
         let hashes = core::slice::from_ref(hash);
-        self.inner.require_takes_keys()?;
+        self.require_takes_keys()?;
         self.require_hashes(hashes)?;
         let mut new = [false];
-        self.inner.insert_batch(&AnyKeys::hashes(hashes), Some((&mut new).into()))?;
+        self.add_batch(&AnyKeys::hashes(hashes), Some((&mut new).into()))?;
         Ok(new[0])
     }
 
     /// Adds many keys that were hashed before, or none if one of the hashes is not the filter's own.
     pub fn insert_hashes(&mut self, hashes: &[KeyHash]) -> Result<(), ChangeError> {
-        self.inner.require_takes_keys()?;
+        self.require_takes_keys()?;
         self.require_hashes(hashes)?;
-        self.inner.insert_batch(&AnyKeys::hashes(hashes), None)
+        self.add_batch(&AnyKeys::hashes(hashes), None)
     }
 }
 

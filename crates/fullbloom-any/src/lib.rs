@@ -22,7 +22,8 @@
 //! |---|---|
 //! | `lib.rs` | [`AnyFilter`]: the verbs of [`Filter`](fullbloom_dialects::Filter) |
 //! | `erased.rs` | the filter of one dialect behind it |
-//! | `native.rs` | the native kinds behind it |
+//! | `stored.rs`, `native.rs` | the native kinds behind it: [`StoredFilter`] |
+//! | `storage.rs` | the bytes under both: owned, or [`SharedBytes`] |
 //! | `read.rs` | filters from bytes and files: [`ReadOptions`] |
 //! | `build.rs` | [`Builder`]: filters from keys, with [`BuildOptions`]; exceptions |
 //! | `hash.rs` | [`KeyHash`]: a key hashed once for many filters |
@@ -42,13 +43,13 @@ mod facts;
 mod hash;
 mod keys;
 mod kind;
-mod memory;
 mod native;
 mod plan;
 mod read;
 pub mod slices;
 #[cfg(feature = "std")]
 pub mod sniff;
+mod storage;
 mod stored;
 
 pub use build::{BuildOptions, Builder, GoodKeys, Members, probes_for};
@@ -59,6 +60,7 @@ pub use keys::AnyKeys;
 pub use kind::Kind;
 pub use plan::{Plan, plan, plan_within, target_within};
 pub use read::ReadOptions;
+pub use storage::{SharedBytes, Storage};
 #[cfg(feature = "std")]
 pub use stored::to_compact;
 pub use stored::{StoredFilter, verify};
@@ -70,8 +72,12 @@ use erased::Erased;
 use fullbloom::{Hashing, Secret};
 use fullbloom_core::error::{DecodeError, MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
+use fullbloom_core::native::chunks::Chunks;
+use fullbloom_core::native::head::Head;
+use fullbloom_core::part::Part;
 use fullbloom_core::sizing::{Geometry, Request};
 use fullbloom_core::typed::{KeyField, KeyForm, KeyType, TypeError, Value};
+use fullbloom_core::wire::{Output, Stop};
 use fullbloom_dialects::Name;
 use fullbloom_dialects::filter::{Doubt, Weakness};
 
@@ -80,9 +86,34 @@ use fullbloom_dialects::filter::{Doubt, Weakness};
 /// A command, a C library or a Python package holds this type. Programs that know their dialect use
 /// [`Filter`](fullbloom_dialects::Filter), which is the same without the dispatch.
 pub struct AnyFilter {
-    inner: Box<dyn Erased>,
+    inner: Inner,
     key_type: KeyType,
+    /// `None` if all of the file was compared with its checksums when it was read.
+    unchecked: Option<Box<Unchecked>>,
 }
+
+/// A native file that is read in place, and its chunks that have not been compared with their checksums.
+struct Unchecked {
+    file: Part<SharedBytes>,
+    chunks: Chunks,
+}
+
+/// The one level between an [`AnyFilter`] and the filter of its dialect or kind.
+enum Inner {
+    Dialect(Box<dyn Erased>),
+    Native(Box<StoredFilter>),
+}
+
+/// Evaluates the same expression over the filter of a dialect and over a native one.
+macro_rules! either {
+    ($inner:expr, $filter:ident => $body:expr) => {
+        match $inner {
+            Inner::Dialect($filter) => $body,
+            Inner::Native($filter) => $body,
+        }
+    };
+}
+pub(crate) use either;
 
 impl fmt::Debug for AnyFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +147,7 @@ pub enum ChangeError {
 impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ChangeError::ReadOnly => f.write_str("the filter is read-only: it does not own its bytes"),
+            ChangeError::ReadOnly => f.write_str(READ_ONLY),
             ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
             ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
             ChangeError::BuiltAtOnce(what) => write!(f, "a {what} filter takes no more keys: {AT_ONCE}"),
@@ -128,6 +159,12 @@ impl fmt::Display for ChangeError {
 }
 
 impl core::error::Error for ChangeError {}
+
+/// Why nothing can be merged into a filter that does not own its bytes.
+const READ_ONLY: &str = "the filter is read-only: it does not own its bytes";
+
+/// Why a filter of another dialect takes no secret.
+const NO_SECRET: &str = "only native filters have a secret";
 
 /// Why a filter that has been built cannot be changed.
 const AT_ONCE: &str = "it is built from all its keys at once";
@@ -166,10 +203,56 @@ fn fill(set_bits: u64, bit_len: u64) -> f64 {
     if bit_len == 0 { 0.0 } else { set_bits as f64 / bit_len as f64 }
 }
 
+/// A native filter of any kind.
+impl<F: Into<StoredFilter>> From<F> for AnyFilter {
+    fn from(filter: F) -> AnyFilter {
+        let stored = filter.into();
+        let key_type = stored.head().key_type.unwrap_or(KeyType::Bytes);
+        AnyFilter { inner: Inner::Native(Box::new(stored)), key_type, unchecked: None }
+    }
+}
+
 impl AnyFilter {
-    fn from_inner(inner: Box<dyn Erased>) -> AnyFilter {
-        let recorded = inner.native().and_then(native::Native::key_type);
-        AnyFilter { inner, key_type: recorded.unwrap_or(KeyType::Bytes) }
+    fn from_dialect(filter: Box<dyn Erased>) -> AnyFilter {
+        AnyFilter { inner: Inner::Dialect(filter), key_type: KeyType::Bytes, unchecked: None }
+    }
+
+    /// The native filter behind it; `None` for other dialects.
+    pub fn as_native(&self) -> Option<&StoredFilter> {
+        match &self.inner {
+            Inner::Native(stored) => Some(stored),
+            Inner::Dialect(_) => None,
+        }
+    }
+
+    /// As [`as_native`](AnyFilter::as_native), to change it.
+    pub fn as_native_mut(&mut self) -> Option<&mut StoredFilter> {
+        match &mut self.inner {
+            Inner::Native(stored) => Some(stored),
+            Inner::Dialect(_) => None,
+        }
+    }
+
+    /// The native filter itself; other filters are returned.
+    pub fn into_native(self) -> Result<StoredFilter, AnyFilter> {
+        match self.inner {
+            Inner::Native(stored) => Ok(*stored),
+            Inner::Dialect(_) => Err(self),
+        }
+    }
+
+    /// What the native kinds share.
+    fn head(&self) -> Option<&Head> {
+        self.as_native().map(StoredFilter::head)
+    }
+
+    /// As `head`, of a filter that owns its memory; `unsupported` is the error for other dialects.
+    fn head_mut(&mut self, unsupported: &'static str) -> Result<&mut Head, ChangeError> {
+        match &mut self.inner {
+            Inner::Native(stored) if stored.is_owned() => Ok(stored.head_mut()),
+            Inner::Native(_) => Err(ChangeError::ReadOnly),
+            Inner::Dialect(_) => Err(ChangeError::Unsupported(unsupported)),
+        }
     }
 
     /// An empty filter for this request that accepts keys at any time.
@@ -191,7 +274,7 @@ impl AnyFilter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(dialect: Name, request: &Request) -> Result<AnyFilter, SizeError> {
-        build::empty(dialect, request).map(AnyFilter::from_inner)
+        build::empty(dialect, request)
     }
 
     /// The same filter for keys of this type. Batches and single keys are given as their bytes
@@ -206,15 +289,16 @@ impl AnyFilter {
 
     /// Records the type of its keys in a native filter.
     pub fn set_key_type(&mut self, key_type: KeyType) -> Result<(), ChangeError> {
-        match self.inner.native_mut() {
-            Some(native) => native.set_key_type(Some(key_type)),
-            None => Err(ChangeError::Unsupported("only native filters record the type of their keys")),
-        }
+        let head = self.head_mut("only native filters record the type of their keys")?;
+        head.set_key_type(Some(key_type));
+        Ok(())
     }
 
     /// Sets the type without recording it: the keys that the filter has already may be of another type.
     fn assume_key_type(&mut self, key_type: KeyType) {
-        self.inner.set_numbers(key_type.is_number());
+        if let Inner::Dialect(filter) = &mut self.inner {
+            filter.set_numbers(key_type.is_number());
+        }
         self.key_type = key_type;
     }
 
@@ -227,107 +311,95 @@ impl AnyFilter {
     /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew
     /// it.
     pub fn recorded_key_type(&self) -> Option<KeyType> {
-        self.inner.native().and_then(native::Native::key_type)
+        self.head()?.key_type
     }
 
     /// The form of its keys that the encoded filter records; only native filters do. The filter does not
     /// bring keys into it: the caller must, and confirms it by [`ReadOptions::key_form_applied`].
     pub fn key_form(&self) -> KeyForm {
-        self.inner.native().map_or(KeyForm::default(), native::Native::key_form)
+        self.head().map_or(KeyForm::default(), |head| head.key_form)
     }
 
     /// The field of a line that its keys were taken from, if the encoded filter records it; only native
     /// filters do. Keys are looked up as they are given: it matters to programs that are given lines.
     pub fn key_field(&self) -> Option<KeyField> {
-        self.inner.native().and_then(native::Native::key_field)
+        self.head()?.key_field
     }
 
     /// Checks that keys of this type have the bytes of the recorded type. If they do not, the filter surely
     /// contains none of them.
     pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
-        self.inner.native().map_or(Ok(()), |native| native.require_key_type(given))
+        self.head().map_or(Ok(()), |head| head.require_key_type(given))
     }
 
     /// Tells the filter the type of the keys inserted next. If keys of types with different bytes are
     /// inserted, a native filter records no type.
     pub fn note_key_type(&mut self, key_type: KeyType) {
-        if let Some(native) = self.inner.native_mut() {
-            native.note_key_type(key_type);
+        match self.as_native_mut() {
+            Some(stored) if stored.is_owned() => {
+                let is_empty = stored.keys() == 0;
+                stored.head_mut().note_key_type(key_type, is_empty);
+            }
+            _ => {}
         }
     }
 
     /// The dialect.
     pub fn dialect(&self) -> Name {
-        self.inner.name()
+        either!(&self.inner, filter => filter.name())
     }
 
     /// The facts of a native filter of any kind; `None` for other dialects.
     pub fn native_facts(&self) -> Option<Facts> {
-        self.inner.native().map(native::Native::facts)
+        self.as_native().map(StoredFilter::facts)
     }
 
     /// The kind of a native filter: `fast`, `compact` or `dynamic`; `None` for other dialects.
     pub fn kind(&self) -> Option<Kind> {
-        self.inner.native().map(native::Native::kind)
-    }
-
-    /// The native filter itself, if it owns its memory; otherwise this filter is returned.
-    pub fn into_native(self) -> Result<StoredFilter, AnyFilter> {
-        let AnyFilter { inner, key_type } = self;
-        if inner.native().is_none() {
-            return Err(AnyFilter { inner, key_type });
-        }
-        match inner.into_any().downcast::<native::Native>().map(native::Native::owned) {
-            Ok(Ok(stored)) => Ok(stored),
-            Ok(Err(kept)) => Err(AnyFilter { inner: kept, key_type }),
-            Err(_) => unreachable!("a native filter is of this type"),
-        }
+        self.as_native().map(StoredFilter::kind)
     }
 
     /// The seed or the secret of a native filter; `None` for other dialects, and while the secret is unknown.
     pub fn hashing(&self) -> Option<&Hashing> {
-        self.inner.native().filter(|native| !native.is_locked()).map(native::Native::hashing)
+        self.head()?.known_hashing()
     }
 
     /// The secret of a keyed filter, if it is known and not part of the encoded bytes.
     pub fn secret(&self) -> Option<&Secret> {
-        let native = self.inner.native().filter(|native| !native.is_locked() && !native.stores_secret())?;
-        match native.hashing() {
-            Hashing::Secret(secret) => Some(secret),
-            Hashing::Seed(_) => None,
-        }
+        self.head()?.unstored_secret()
     }
 
     /// Sets the clock of a filter with expiry by age; other filters are unchanged.
     #[cfg(feature = "std")]
     pub fn advance(&mut self, now: std::time::SystemTime) {
-        if let Some(native) = self.inner.native_mut() {
-            native.advance(now);
+        // Without memory to drop expired keys, they stay longer.
+        match self.as_native_mut() {
+            Some(StoredFilter::Dynamic(filter)) => filter.advance(now).unwrap_or(()),
+            Some(StoredFilter::FixedDynamic(filter)) => filter.advance(now).unwrap_or(()),
+            _ => {}
         }
     }
 
     /// Sets the label of a native filter, a text chosen by its owner.
     pub fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
-        match self.inner.native_mut() {
-            Some(native) => native.set_label(label),
-            None => Err(ChangeError::Unsupported("only native filters have a label")),
-        }
+        self.head_mut("only native filters have a label")?.set_label(label);
+        Ok(())
     }
 
     /// The shape of the filter.
     pub fn geometry(&self) -> Geometry {
-        self.inner.geometry()
+        either!(&self.inner, filter => filter.geometry())
     }
 
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     pub fn may_contain(&self, key: &[u8]) -> bool {
-        self.inner.may_contain(key)
+        either!(&self.inner, filter => filter.may_contain(key))
     }
 
     /// As [`may_contain`](AnyFilter::may_contain), for a typed key, as the dialect's system hashes it.
     pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
         self.require_key_type(value.key_type())?;
-        self.inner.may_contain_value(value)
+        either!(&self.inner, filter => filter.may_contain_value(value))
     }
 
     /// Looks up many keys.
@@ -337,29 +409,28 @@ impl AnyFilter {
     pub fn may_contain_batch<'k, 'a>(&self, keys: impl Into<AnyKeys<'k>>, answers: impl Into<Answers<'a>>) {
         let (keys, answers) = (keys.into(), answers.into());
         answers.check_len(keys.count());
-        self.inner.may_contain_batch(&keys, answers);
+        either!(&self.inner, filter => filter.may_contain_batch(&keys, answers));
     }
 
     /// Whether it owns its memory. If not, it reads a mapped file or the caller's bytes and cannot be
     /// changed.
     pub fn is_owned(&self) -> bool {
-        self.inner.is_owned()
+        either!(&self.inner, filter => filter.is_owned())
     }
 
     /// Checks that keys can be inserted; the error says why not.
     pub fn require_takes_keys(&self) -> Result<(), ChangeError> {
-        self.inner.require_takes_keys()
+        either!(&self.inner, filter => filter.require_takes_keys())
     }
 
     /// Adds a key. Returns true if it was certainly not present before.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        self.inner.insert(key)
+        either!(&mut self.inner, filter => filter.insert(key))
     }
 
     /// Adds many keys.
     pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) -> Result<(), ChangeError> {
-        self.inner.require_takes_keys()?;
-        self.inner.insert_batch(&keys.into(), None)
+        self.add_batch(&keys.into(), None)
     }
 
     /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
@@ -374,8 +445,11 @@ impl AnyFilter {
     ) -> Result<(), ChangeError> {
         let (keys, new) = (keys.into(), new.into());
         new.check_len(keys.count());
-        self.inner.require_takes_keys()?;
-        self.inner.insert_batch(&keys, Some(new))
+        self.add_batch(&keys, Some(new))
+    }
+
+    fn add_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
+        either!(&mut self.inner, filter => filter.insert_batch(keys, new))
     }
 
     /// As [`insert_batch`](AnyFilter::insert_batch), on `threads` threads where that helps; 0 means one per
@@ -386,8 +460,13 @@ impl AnyFilter {
         keys: impl Into<AnyKeys<'k>>,
         threads: usize,
     ) -> Result<(), ChangeError> {
-        self.inner.require_takes_keys()?;
-        self.inner.insert_parallel(&keys.into(), threads)
+        match self.as_native_mut() {
+            Some(StoredFilter::Fast(filter)) => {
+                filter.insert_parallel(&keys.into(), threads);
+                Ok(())
+            }
+            _ => self.add_batch(&keys.into(), None),
+        }
     }
 
     /// Removes many keys, in order, and reports for each whether it was present. Only filters that support
@@ -403,28 +482,42 @@ impl AnyFilter {
     ) -> Result<u64, ChangeError> {
         let (keys, removed) = (keys.into(), removed.into());
         removed.check_len(keys.count());
-        self.inner.remove_batch(&keys, removed)
+        match self.as_native_mut() {
+            Some(stored) => stored.remove_batch(&keys, removed),
+            None => Err(ChangeError::Unsupported(native::NOT_DELETABLE)),
+        }
     }
 
     /// Removes all keys.
     pub fn clear(&mut self) -> Result<(), ChangeError> {
-        self.inner.require_takes_keys()?;
-        self.inner.clear()
+        either!(&mut self.inner, filter => filter.clear())
     }
 
     /// Adds all keys of another filter of the same dialect, kind and shape.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
-        self.inner.merge(&*other.inner)
+        match (&mut self.inner, &other.inner) {
+            (Inner::Dialect(ours), Inner::Dialect(theirs)) => ours.merge(&**theirs),
+            (Inner::Native(ours), Inner::Native(theirs)) => ours.merge(theirs),
+            _ => Err(self.differs(other)),
+        }
     }
 
     /// Keeps only the keys that another filter of the same dialect and shape may contain too.
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
-        self.inner.intersect(&*other.inner)
+        match (&mut self.inner, &other.inner) {
+            (Inner::Dialect(ours), Inner::Dialect(theirs)) => ours.intersect(&**theirs),
+            (Inner::Native(ours), Inner::Native(theirs)) => ours.intersect(theirs),
+            _ => Err(self.differs(other)),
+        }
+    }
+
+    fn differs(&self, other: &AnyFilter) -> MergeError {
+        erased::differs(self.dialect(), other.dialect())
     }
 
     /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key.
     pub fn is_locked(&self) -> bool {
-        self.inner.native().is_some_and(native::Native::is_locked)
+        self.head().is_some_and(Head::is_locked)
     }
 
     /// Checks that the filter is not [locked](AnyFilter::is_locked), for programs that give no answer then.
@@ -438,20 +531,20 @@ impl AnyFilter {
     /// Gives a keyed filter its secret. Fails when it is the secret of another filter. A filter that is not
     /// locked is unchanged.
     pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
-        match self.inner.native_mut() {
-            Some(native) => native.unlock(secret),
-            None => Err(DecodeError::Unknown { what: "only native filters have a secret" }),
+        match self.as_native_mut() {
+            Some(stored) => stored.unlock(secret),
+            None => Err(DecodeError::Unknown { what: NO_SECRET }),
         }
     }
 
     /// Length of the encoded filter in bytes. For `java-lsm`, which drops trailing zeros, the maximum length.
     pub fn encoded_len(&self) -> u64 {
-        self.inner.encoded_len()
+        either!(&self.inner, filter => filter.encoded_len())
     }
 
     /// The bytes of the array; empty for filters of several arrays.
     pub fn bits(&self) -> &[u8] {
-        self.inner.bits()
+        either!(&self.inner, filter => filter.bits())
     }
 
     /// The bits that a lookup of this key tests, in the order of the probes, as positions in
@@ -459,12 +552,12 @@ impl AnyFilter {
     /// test of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not
     /// known.
     pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
-        self.inner.probes_of(key)
+        either!(&self.inner, filter => filter.probes_of(key))
     }
 
     /// Number of set bits. Reads the whole array, as do the next three methods.
     pub fn count_ones(&self) -> u64 {
-        self.inner.count_ones()
+        either!(&self.inner, filter => filter.count_ones())
     }
 
     /// Share of bits set; 0 for an array without bits.
@@ -486,41 +579,58 @@ impl AnyFilter {
 
     /// The expected rate of the filter in its current state.
     pub fn expected_fpr(&self) -> f64 {
-        self.inner.expected_fpr()
+        either!(&self.inner, filter => filter.expected_fpr())
     }
 
     /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
     pub fn estimated_keys(&self) -> Option<f64> {
-        self.inner.estimated_keys()
+        either!(&self.inner, filter => filter.estimated_keys())
     }
 
     /// Checks every byte of a native filter against its checksums, for filters that [`open`](AnyFilter::open)
     /// read in place without checking. Filters that own their bits were checked when they were read.
     pub fn verify(&self) -> Result<(), DecodeError> {
-        self.inner.native().map_or(Ok(()), native::Native::verify)
+        match (self.unchecked.as_deref(), self.kind()) {
+            (None, _) => Ok(()),
+            // Its lines must also be consistent with each other.
+            (Some(Unchecked { file, .. }), Some(Kind::Dynamic)) => verify(file.as_ref()),
+            (Some(Unchecked { file, chunks }), _) => chunks.check_all(file.as_ref()),
+        }
     }
 
     /// As [`verify`](AnyFilter::verify), but compares only the parts of the file that the answers for these
     /// keys depend on, each once: a damaged part is an error before it becomes an answer.
     pub fn verify_keys<'k>(&self, keys: impl Into<AnyKeys<'k>>) -> Result<(), DecodeError> {
-        self.inner.native().map_or(Ok(()), |native| native.verify_keys(&keys.into()))
+        let Some(Unchecked { file, chunks }) = self.unchecked.as_deref() else { return Ok(()) };
+        match self.as_native() {
+            Some(StoredFilter::FixedFast(filter)) if !filter.is_locked() => {
+                chunks.check_keys(file.as_ref(), filter.shape(), filter.hasher(), &keys.into())
+            }
+            _ => chunks.check_all(file.as_ref()),
+        }
     }
 
     /// An inconsistency in the decoded fields that the system would not have written, although the filter can
     /// answer.
     pub fn doubt(&self) -> Option<Doubt> {
-        self.inner.doubt()
+        match &self.inner {
+            Inner::Dialect(filter) => filter.doubt(),
+            Inner::Native(_) => None,
+        }
     }
 
     /// A known case in which the format misses the rate it promises.
     pub fn weakness(&self) -> Option<Weakness> {
-        self.inner.weakness()
+        match &self.inner {
+            Inner::Dialect(filter) => filter.weakness(),
+            Inner::Native(_) => None,
+        }
     }
 
     /// The encoded filter, in the bytes its system writes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.encoded_len()).unwrap_or(0));
-        let written = self.inner.encode(&mut bytes);
+        let written = self.encode_to(&mut bytes);
         debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
         bytes
     }
@@ -528,13 +638,17 @@ impl AnyFilter {
     /// Writes the encoded filter without copying it first.
     #[cfg(feature = "std")]
     pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-        fullbloom_core::wire::write_with(out, |out| self.inner.encode(out))
+        fullbloom_core::wire::write_with(out, |out| self.encode_to(out))
+    }
+
+    fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        either!(&self.inner, filter => filter.encode(out))
     }
 
     /// Whether the encoded filter contains the secret of its hash, so that only its owner should be able to
     /// read it.
     pub fn stores_secret(&self) -> bool {
-        self.inner.native().is_some_and(|native| native.stores_secret())
+        self.head().is_some_and(|head| head.store_secret)
     }
 
     /// Saves the encoded filter. The file is replaced atomically; a new file with a secret is readable by its
@@ -546,7 +660,11 @@ impl AnyFilter {
 
     /// A copy that owns its bits, and accepts keys if filters of this kind do.
     pub fn try_clone(&self) -> Result<AnyFilter, SizeError> {
-        Ok(AnyFilter { inner: self.inner.try_clone()?, key_type: self.key_type })
+        let inner = match &self.inner {
+            Inner::Dialect(filter) => Inner::Dialect(filter.try_clone()?),
+            Inner::Native(stored) => Inner::Native(Box::new(stored.try_clone()?)),
+        };
+        Ok(AnyFilter { inner, key_type: self.key_type, unchecked: None })
     }
 }
 

@@ -2,15 +2,14 @@
 //! of a mapped native file are compared with their checksums when the file is read or when they are verified,
 //! each once; only a dynamic filter is verified as a whole.
 
-use super::AnyFilter;
+use super::build::boxed;
 use super::dispatch::AtRunTime;
 use super::erased::{Constant, Erased};
-use super::memory::{Keeper, Memory};
-use super::native::{Kept, Native};
-use crate::stored::StoredFilter;
+use super::storage::{SharedBytes, Storage};
+use super::stored::StoredFilter;
+use super::{AnyFilter, NO_SECRET, Unchecked};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Range;
 use fullbloom::{Hashing, Secret};
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::DecodeError;
@@ -19,6 +18,8 @@ use fullbloom_dialects::filter::{Check, Filter, Format, Part};
 use fullbloom_dialects::{Name, RocksDb, rocksdb, with_dialect};
 #[cfg(feature = "std")]
 use {
+    super::Inner,
+    super::stored::has_header,
     crate::sniff,
     fullbloom_core::error::FileError,
     fullbloom_dialects::parquet,
@@ -107,36 +108,15 @@ impl ReadOptions {
     }
 }
 
-/// The source of a filter's bytes.
-pub(super) enum Bytes {
-    /// Memory that the filter takes over.
-    Owned(Owned),
-    /// Memory that is kept alive with the filter.
-    Kept(Keeper),
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Bytes::Owned(bytes) => bytes.as_ref(),
-            Bytes::Kept(keeper) => keeper.as_ref(),
-        }
-    }
-}
-
 impl AnyFilter {
     /// Decodes encoded bytes strictly, checks all of them, and copies them.
     pub fn decode(bytes: &[u8], options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
-        let mut copy = Owned::zeroed(bytes.len() as u64)
-            .map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })?;
-        copy.as_mut().copy_from_slice(bytes);
-        Self::decode_owned(copy, options)
+        Self::decode_storage(Storage::copy(bytes)?, options, Check::All)
     }
 
     /// As [`decode`](AnyFilter::decode), but takes over the bytes: nothing is copied.
     pub fn decode_owned(bytes: Owned, options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
-        let dialect = options.detect(None, bytes.as_ref())?;
-        read(dialect, Bytes::Owned(bytes), options, Check::All)
+        Self::decode_storage(Storage::Owned(bytes), options, Check::All)
     }
 
     /// Decodes encoded bytes strictly and reads them in place. With `check`, the bits are compared with their
@@ -146,9 +126,21 @@ impl AnyFilter {
         options: &ReadOptions,
         check: Check,
     ) -> Result<AnyFilter, DecodeError> {
-        let keeper = Keeper::new(storage);
-        let dialect = options.detect(None, keeper.as_ref())?;
-        read(dialect, Bytes::Kept(keeper), options, check)
+        Self::over_part(whole(storage), options, check)
+    }
+
+    /// As [`over`](AnyFilter::over), for a part of bytes that are shared with others.
+    pub fn over_part(
+        part: Part<SharedBytes>,
+        options: &ReadOptions,
+        check: Check,
+    ) -> Result<AnyFilter, DecodeError> {
+        Self::decode_storage(Storage::Shared(part), options, check)
+    }
+
+    fn decode_storage(bytes: Storage, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
+        let dialect = options.detect(None, bytes.as_ref())?;
+        read(dialect, bytes, options, check)
     }
 
     /// Reads a filter's file and checks all of it. The file may be changed or deleted afterwards.
@@ -156,10 +148,8 @@ impl AnyFilter {
     pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyFilter, FileError> {
         let path = path.as_ref();
         let (bytes, journal) = read_with_journal(path, file::read)?;
-        let fail = |e| FileError::decode(path, e);
-        let dialect = options.detect(Some(path), bytes.as_ref()).map_err(fail)?;
-        let filter = read(dialect, Bytes::Owned(bytes), options, Check::All).map_err(fail)?;
-        filter.replay(journal.as_ref()).map_err(fail)
+        let filter = read_at(path, Storage::Owned(bytes), options, Check::All, journal.as_ref());
+        filter.map_err(|e| FileError::decode(path, e))
     }
 
     /// Maps a filter's file and reads it in place; see [`Mapped`](file::Mapped) for the condition. With
@@ -168,11 +158,8 @@ impl AnyFilter {
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions, check: Check) -> Result<AnyFilter, FileError> {
         let path = path.as_ref();
         let (mapped, journal) = read_with_journal(path, file::Mapped::open)?;
-        let keeper = Keeper::new(mapped);
-        let fail = |e| FileError::decode(path, e);
-        let dialect = options.detect(Some(path), keeper.as_ref()).map_err(fail)?;
-        let filter = read(dialect, Bytes::Kept(keeper), options, check).map_err(fail)?;
-        filter.replay(journal.as_ref()).map_err(fail)
+        let filter = read_at(path, Storage::Shared(whole(mapped)), options, check, journal.as_ref());
+        filter.map_err(|e| FileError::decode(path, e))
     }
 
     /// Inserts the keys of the journal that was found beside the filter's file, if there is one; see
@@ -183,30 +170,57 @@ impl AnyFilter {
     pub fn replay(mut self, journal: Option<&Journal>) -> Result<AnyFilter, DecodeError> {
         let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Ok(self) };
         self.verify()?;
-        match self.inner.native_mut() {
-            Some(native) => native.replay(journal).map(|()| self),
-            None => Ok(self),
+        if let Inner::Native(stored) = self.inner {
+            self.inner = Inner::Native(Box::new(stored.replay(journal)?));
+            self.unchecked = None;
         }
+        Ok(self)
     }
 }
 
-fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
-    let inner: Box<dyn Erased> = match dialect {
-        _ if options.secret.is_some() && dialect != Name::Native => {
-            return Err(DecodeError::Unknown { what: "only native filters have a secret" });
-        }
+/// All bytes of an owner, to be shared.
+fn whole(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Part<SharedBytes> {
+    let bytes = SharedBytes::new(owner);
+    let len = bytes.as_ref().len();
+    Part::new(bytes, 0..len)
+}
+
+/// The filter of a file with this path and these bytes, and of its journal.
+#[cfg(feature = "std")]
+fn read_at(
+    path: &Path,
+    bytes: Storage,
+    options: &ReadOptions,
+    check: Check,
+    journal: Option<&Journal>,
+) -> Result<AnyFilter, DecodeError> {
+    let dialect = options.detect(Some(path), bytes.as_ref())?;
+    read(dialect, bytes, options, check)?.replay(journal)
+}
+
+fn read(
+    dialect: Name,
+    bytes: Storage,
+    options: &ReadOptions,
+    check: Check,
+) -> Result<AnyFilter, DecodeError> {
+    let mut filter = match dialect {
+        Name::Native => read_native(bytes, options, check)?,
+        _ if options.secret.is_some() => return Err(DecodeError::Unknown { what: NO_SECRET }),
         _ if options.geometry.is_none() && rocksdb::is_without_keys(dialect, bytes.as_ref()) => {
-            Box::new(Constant { name: dialect, answer: false, bytes: bytes.as_ref().to_vec() })
+            let bytes = bytes.as_ref().to_vec();
+            AnyFilter::from_dialect(Box::new(Constant { name: dialect, answer: false, bytes }))
         }
         // RocksDB writes a Bloom filter where a Ribbon filter would not pay off.
         Name::RocksDbRibbon if rocksdb::sniff(bytes.as_ref()) == Some(Name::RocksDb) => {
-            read_dialect::<RocksDb>(bytes, options, check)?
+            AnyFilter::from_dialect(read_dialect::<RocksDb>(bytes, options, check)?)
         }
         other => {
-            with_dialect!(other, D => D::read(bytes, options, check), native => read_native(bytes, options, check))?
+            with_dialect!(other, D => AnyFilter::from_dialect(D::read(bytes, options, check)?), native => {
+                unreachable!("native filters are read above")
+            })
         }
     };
-    let mut filter = AnyFilter::from_inner(inner);
     let recorded = filter.key_form();
     if !recorded.is_plain() && !options.key_form_applied {
         return Err(DecodeError::KeyType(TypeError::Form { recorded }));
@@ -219,12 +233,12 @@ fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Res
 }
 
 pub(super) fn read_dialect<D: Format>(
-    bytes: Bytes,
+    bytes: Storage,
     options: &ReadOptions,
     check: Check,
 ) -> Result<Box<dyn Erased>, DecodeError>
 where
-    Filter<D, Memory>: Erased,
+    Filter<D, Storage>: Erased,
 {
     let all = bytes.as_ref();
     let (dialect, range) = match options.geometry {
@@ -232,35 +246,25 @@ where
         None => D::decode(all, check)?,
     };
     let is_whole = range.len() as u64 >= dialect.byte_len();
-    let bits = match bytes {
-        Bytes::Kept(keeper) => Memory::kept(keeper, range),
-        Bytes::Owned(bytes) if is_whole => Memory::Owned(bytes.part(range)),
+    if bytes.is_owned() && !is_whole {
         // The file drops trailing zero bytes; the filter needs them as room for keys.
-        Bytes::Owned(bytes) => {
-            let view = Filter::from_decoded(dialect, &bytes.as_ref()[range])?;
-            let Filter { dialect, bits } =
-                view.try_clone().map_err(|_| DecodeError::Memory { bytes: bytes.as_ref().len() as u64 })?;
-            return Ok(Box::new(Filter { dialect, bits: Memory::Owned(bits) }));
-        }
-    };
-    Ok(Box::new(Filter::from_decoded(dialect, bits)?))
+        let view = Filter::from_decoded(dialect, &all[range])?;
+        let copy = view.try_clone().map_err(|_| DecodeError::Memory { bytes: all.len() as u64 })?;
+        return Ok(boxed(copy));
+    }
+    Ok(Box::new(Filter::from_decoded(dialect, bytes.part(range))?))
 }
 
-pub(super) fn read_native(
-    bytes: Bytes,
-    options: &ReadOptions,
-    check: Check,
-) -> Result<Box<dyn Erased>, DecodeError> {
-    let mut native = match bytes {
-        Bytes::Owned(bytes) => Native::Owned(StoredFilter::decode_owned(bytes)?),
-        Bytes::Kept(keeper) => {
-            let part = |range: Range<usize>| Part::new(keeper.clone(), range);
-            let (stored, unchecked) = StoredFilter::read(keeper.as_ref(), check, part)?;
-            Native::Kept(Kept { stored, unchecked })
-        }
+fn read_native(bytes: Storage, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
+    let shared = match &bytes {
+        Storage::Shared(file) => Some(file.clone()),
+        Storage::Owned(_) => None,
     };
+    let (stored, chunks) = StoredFilter::read(bytes, check)?;
+    let mut filter = AnyFilter::from(stored);
+    filter.unchecked = shared.zip(chunks).map(|(file, chunks)| Box::new(Unchecked { file, chunks }));
     if let Some((bit_len, probes)) = options.geometry {
-        let found = native.geometry();
+        let found = filter.geometry();
         let pairs =
             [("bits given", bit_len, found.bit_len), ("probes given", probes.into(), found.probes.into())];
         if let Some((field, got, expected)) = pairs.into_iter().find(|(_, got, expected)| got != expected) {
@@ -268,12 +272,12 @@ pub(super) fn read_native(
         }
     }
     if let Some(secret) = &options.secret {
-        if !native.is_locked() && matches!(native.hashing(), Hashing::Seed(_)) {
+        if matches!(filter.hashing(), Some(Hashing::Seed(_))) {
             return Err(DecodeError::Unknown { what: "the filter is not keyed, it needs no secret" });
         }
-        native.unlock(secret)?;
+        filter.unlock(secret)?;
     }
-    Ok(Box::new(native))
+    Ok(filter)
 }
 
 /// The bytes that RocksDB stores for zero keys, and for keys for which it could not build a filter.
@@ -298,7 +302,7 @@ pub fn candidates(bytes: &[u8]) -> Vec<Name> {
     let fits = |name: &Name| match name {
         Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
         name => {
-            with_dialect!(name, D => D::decode(bytes, Check::Front).is_ok(), native => StoredFilter::view(bytes).is_ok())
+            with_dialect!(name, D => D::decode(bytes, Check::Front).is_ok(), native => has_header(bytes))
         }
     };
     Name::ALL.iter().copied().filter(fits).collect()

@@ -1,28 +1,27 @@
-//! The contents of a `.bloom` file: one of the kinds of the native filter.
+//! A native filter whose kind is known at run time: the contents of a `.bloom` file.
 
 use crate::kind::Kind;
-use core::ops::Range;
-use fullbloom::{Filter, Hashing, Secret};
+use crate::storage::{SharedBytes, Storage};
+use fullbloom::Filter;
 use fullbloom_compact::CompactFilter;
-use fullbloom_core::bits::Owned;
 use fullbloom_core::error::{DecodeError, SizeError};
 use fullbloom_core::native::chunks::Chunks;
 use fullbloom_core::native::format::{Decoded, LAYOUT_COMPACT, LAYOUT_LINES, decode};
+use fullbloom_core::native::hashing::Secret;
 use fullbloom_core::native::head::Head;
-use fullbloom_core::native::key_type;
-use fullbloom_core::part::Check;
-use fullbloom_core::typed::{KeyField, KeyForm, KeyType, TypeError};
+use fullbloom_core::part::{Check, Part};
 use fullbloom_core::wire::{Output, Stop};
 use fullbloom_dynamic::DynamicFilter;
 #[cfg(feature = "std")]
 use {
+    fullbloom_core::bits::Owned,
     fullbloom_core::error::{BuildError, FileError},
     fullbloom_dynamic::{Journal, JournalWriter, read_with_journal},
     fullbloom_files::Claim,
     std::path::Path,
 };
 
-/// A filter from a file, whose kind is detected when it is read.
+/// A native filter of any kind. Those that take keys own their memory; the others may share it.
 ///
 /// ```
 /// use fullbloom_any::StoredFilter;
@@ -36,46 +35,129 @@ use {
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum StoredFilter<S = Owned> {
-    /// Bits in lines, with exceptions or without.
-    Fast(Filter<S>),
+pub enum StoredFilter {
+    /// Bits in lines.
+    Fast(Filter),
+    /// As `Fast`, but it takes no keys: it has exceptions, it is locked, or it shares its bits.
+    FixedFast(Filter<Storage>),
     /// Linear systems in lines, with exceptions or without.
-    Compact(CompactFilter<S>),
+    Compact(CompactFilter<Storage>),
     /// Fingerprints.
-    Dynamic(DynamicFilter<S>),
+    Dynamic(DynamicFilter),
+    /// As `Dynamic`, but it takes no keys: it was read from shared bytes.
+    FixedDynamic(DynamicFilter<Part<SharedBytes>>),
+}
+
+/// Evaluates an expression over the filter of a [`StoredFilter`]: the same for all kinds, or one for each.
+macro_rules! each_kind {
+    ($stored:expr, $filter:ident => fast $fast:expr, compact $compact:expr, dynamic $dynamic:expr) => {
+        match $stored {
+            $crate::StoredFilter::Fast($filter) => $fast,
+            $crate::StoredFilter::FixedFast($filter) => $fast,
+            $crate::StoredFilter::Compact($filter) => $compact,
+            $crate::StoredFilter::Dynamic($filter) => $dynamic,
+            $crate::StoredFilter::FixedDynamic($filter) => $dynamic,
+        }
+    };
+    ($stored:expr, $filter:ident => $body:expr) => {
+        each_kind!($stored, $filter => fast $body, compact $body, dynamic $body)
+    };
+}
+pub(crate) use each_kind;
+
+/// A filter whose header has been read, without its bits.
+enum Header {
+    Fast(Filter<()>),
+    Compact(CompactFilter<()>),
+    Dynamic(DynamicFilter<()>),
+}
+
+impl Header {
+    /// Reads the header of a file, and compares the rest with its checksums if `check` says so.
+    fn read(decoded: &Decoded, file: &[u8], check: Check) -> Result<Header, DecodeError> {
+        let verify = || if check == Check::All { decoded.verify(file) } else { Ok(()) };
+        Ok(match decoded.layout {
+            LAYOUT_LINES => {
+                let (head, shape) = decoded.fast(file)?;
+                verify()?;
+                Header::Fast(Filter::from_parts(shape, head, ()))
+            }
+            LAYOUT_COMPACT => {
+                let filter = CompactFilter::of_file(decoded, file, ())?;
+                verify()?;
+                Header::Compact(filter)
+            }
+            _ => Header::Dynamic(DynamicFilter::of_file(decoded, file, check, ())?),
+        })
+    }
 }
 
 /// Checks every byte of a `.bloom` file, of any kind, against its checksums. Reads the whole file.
 pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
-    StoredFilter::read(file, Check::All, |_| ()).map(|_| ())
+    Header::read(&decode(file)?, file, Check::All).map(drop)
 }
 
-impl<'a> StoredFilter<&'a [u8]> {
-    /// Reads the front of a `.bloom` file and uses the bits in place, unchecked; [`verify`] checks them.
-    pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
-        Ok(Self::read(file, Check::Front, |range| &file[range])?.0)
+/// Whether the header of a `.bloom` file is sound.
+#[cfg(feature = "std")]
+pub(crate) fn has_header(file: &[u8]) -> bool {
+    decode(file).and_then(|decoded| Header::read(&decoded, file, Check::Front)).is_ok()
+}
+
+impl From<Filter> for StoredFilter {
+    fn from(filter: Filter) -> StoredFilter {
+        match filter.head().takes_keys() {
+            true => StoredFilter::Fast(filter),
+            false => StoredFilter::FixedFast(filter.map(Storage::Owned)),
+        }
+    }
+}
+
+impl From<CompactFilter> for StoredFilter {
+    fn from(filter: CompactFilter) -> StoredFilter {
+        filter.map(Storage::Owned).into()
+    }
+}
+
+impl From<CompactFilter<Storage>> for StoredFilter {
+    fn from(filter: CompactFilter<Storage>) -> StoredFilter {
+        StoredFilter::Compact(filter)
+    }
+}
+
+impl From<DynamicFilter> for StoredFilter {
+    fn from(filter: DynamicFilter) -> StoredFilter {
+        StoredFilter::Dynamic(filter)
     }
 }
 
 impl StoredFilter {
-    /// Reads a `.bloom` file, checks all of it, and copies it.
-    pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
-        let memory = |_| DecodeError::Memory { bytes: file.len() as u64 };
-        let mut copy = Owned::zeroed(file.len() as u64).map_err(memory)?;
-        copy.as_mut().copy_from_slice(file);
-        Self::decode_owned(copy)
+    /// Reads the header of a `.bloom` file, and compares the rest with its checksums, or returns the chunks
+    /// to be compared later, depending on `check`.
+    pub(crate) fn read(file: Storage, check: Check) -> Result<(StoredFilter, Option<Chunks>), DecodeError> {
+        let decoded = decode(file.as_ref())?;
+        let unchecked = (check == Check::Front).then(|| Chunks::of(&decoded));
+        let header = Header::read(&decoded, file.as_ref(), check)?;
+        let stored = match (header, file.part(decoded.bits.range())) {
+            (Header::Fast(filter), Storage::Owned(bits)) => filter.map(|()| bits).into(),
+            (Header::Fast(filter), bits) => StoredFilter::FixedFast(filter.map(|()| bits)),
+            (Header::Compact(filter), bits) => StoredFilter::Compact(filter.map(|()| bits)),
+            (Header::Dynamic(filter), Storage::Owned(bits)) => filter.map(|()| bits).into(),
+            (Header::Dynamic(filter), Storage::Shared(bits)) => {
+                StoredFilter::FixedDynamic(filter.map(|()| bits))
+            }
+        };
+        Ok((stored, unchecked))
     }
 
-    pub(crate) fn decode_owned(file: Owned) -> Result<Self, DecodeError> {
-        let mut bits = 0..0;
-        let (stored, _) = StoredFilter::read(file.as_ref(), Check::All, |range| bits = range)?;
-        Ok(stored.map(|()| file.part(bits)))
+    /// Reads a `.bloom` file, checks all of it, and copies it.
+    pub fn decode(file: &[u8]) -> Result<StoredFilter, DecodeError> {
+        Ok(Self::read(Storage::copy(file)?, Check::All)?.0)
     }
 
     /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted
     /// afterwards.
     #[cfg(feature = "std")]
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<StoredFilter, FileError> {
         let path = path.as_ref();
         let (bytes, journal) = read_with_journal(path, fullbloom_files::read)?;
         Self::decode_with(bytes, journal.as_ref()).map_err(|e| FileError::decode(path, e))
@@ -84,17 +166,94 @@ impl StoredFilter {
     /// As [`load`](Self::load), for a file that is claimed to be changed: a dynamic filter is saved with the
     /// writer.
     #[cfg(feature = "std")]
-    pub fn load_to_change(claim: Claim) -> Result<(Self, JournalWriter), FileError> {
+    pub fn load_to_change(claim: Claim) -> Result<(StoredFilter, JournalWriter), FileError> {
         JournalWriter::load(claim, Self::decode_with)
     }
 
     #[cfg(feature = "std")]
-    fn decode_with(file: Owned, journal: Option<&Journal>) -> Result<Self, DecodeError> {
-        let stored = Self::decode_owned(file)?;
+    fn decode_with(file: Owned, journal: Option<&Journal>) -> Result<StoredFilter, DecodeError> {
+        let (stored, _) = Self::read(Storage::Owned(file), Check::All)?;
         match journal {
             Some(journal) => stored.replay(journal),
             None => Ok(stored),
         }
+    }
+
+    /// Inserts the keys of its journal. A filter over shared bytes is copied into memory first.
+    #[cfg(feature = "std")]
+    pub(crate) fn replay(self, journal: &Journal) -> Result<StoredFilter, DecodeError> {
+        match self {
+            _ if journal.is_empty() => Ok(self),
+            StoredFilter::Dynamic(filter) => Ok(StoredFilter::Dynamic(journal.replay(filter)?)),
+            StoredFilter::FixedDynamic(filter) => Ok(StoredFilter::FixedDynamic(journal.replay(filter)?)),
+            other => Err(DecodeError::Kind { found: other.kind().as_str(), wanted: "dynamic" }),
+        }
+    }
+
+    /// A copy that owns its bits.
+    pub fn try_clone(&self) -> Result<StoredFilter, SizeError> {
+        each_kind!(self, filter => filter.try_clone().map(StoredFilter::from))
+    }
+
+    /// Gives a keyed filter its secret, so that it can answer, and take keys if it owns its memory. Fails
+    /// when it is the secret of another filter.
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        each_kind!(self, filter => filter.unlock_in_place(secret))?;
+        if let StoredFilter::FixedFast(filter) = self
+            && filter.head().takes_keys()
+            && filter.storage().is_owned()
+        {
+            let no_bits = Storage::copy(&[])?;
+            let without_bits = filter.as_view().map(|_| no_bits);
+            *self = StoredFilter::Fast(core::mem::replace(filter, without_bits).map(|bits| match bits {
+                Storage::Owned(bits) => bits,
+                Storage::Shared(_) => unreachable!("it owns its memory"),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        each_kind!(self, _filter => fast Kind::Fast, compact Kind::Compact, dynamic Kind::Dynamic)
+    }
+
+    /// What all kinds share: the hash, the label, the type of the keys, the exceptions.
+    #[doc(hidden)]
+    pub fn head(&self) -> &Head {
+        each_kind!(self, filter => filter.head())
+    }
+
+    /// As [`head`](Self::head), mutable. The hash and the exceptions of a filter with keys must stay.
+    #[doc(hidden)]
+    pub fn head_mut(&mut self) -> &mut Head {
+        each_kind!(self, filter => filter.head_mut())
+    }
+
+    /// Whether it owns its memory. If not, it reads shared bytes and cannot be changed.
+    pub fn is_owned(&self) -> bool {
+        match self {
+            StoredFilter::Fast(_) | StoredFilter::Dynamic(_) => true,
+            StoredFilter::FixedFast(filter) => filter.storage().is_owned(),
+            StoredFilter::Compact(filter) => filter.storage().is_owned(),
+            StoredFilter::FixedDynamic(_) => false,
+        }
+    }
+
+    /// Writes the file's bytes.
+    pub(crate) fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        each_kind!(self, filter => filter.encode_to(out))
+    }
+
+    /// Length of the file in bytes.
+    pub fn encoded_len(&self) -> u64 {
+        each_kind!(self, filter => filter.encoded_len())
+    }
+
+    /// Writes the file's bytes.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        fullbloom_core::wire::write_with(out, |out| self.encode(out))
     }
 }
 
@@ -129,200 +288,4 @@ pub fn to_compact<S: AsRef<[u8]>>(filter: &DynamicFilter<S>, fpr: f64) -> Result
         Head { hash_bits, expected_keys, ..filter.head().clone() },
         fpr,
     )
-}
-
-impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// A copy that owns its bits.
-    pub fn try_clone(&self) -> Result<StoredFilter, SizeError> {
-        Ok(match self {
-            StoredFilter::Fast(filter) => StoredFilter::Fast(filter.try_clone()?),
-            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.try_clone()?),
-            StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.try_clone()?),
-        })
-    }
-
-    /// Inserts the keys of its journal. A mapped filter is copied into memory first.
-    #[cfg(feature = "std")]
-    pub(crate) fn replay(self, journal: &Journal) -> Result<Self, DecodeError> {
-        match self {
-            _ if journal.is_empty() => Ok(self),
-            StoredFilter::Dynamic(filter) => Ok(StoredFilter::Dynamic(journal.replay(filter)?)),
-            other => Err(DecodeError::Kind { found: other.kind().as_str(), wanted: "dynamic" }),
-        }
-    }
-}
-
-impl<S> StoredFilter<S> {
-    /// Reads the front of a `.bloom` file, and checks the rest or returns its chunks, depending on `check`;
-    /// `bits` creates the storage for a range of the file.
-    pub(crate) fn read(
-        file: &[u8],
-        check: Check,
-        bits: impl FnOnce(Range<usize>) -> S,
-    ) -> Result<(Self, Option<Chunks>), DecodeError> {
-        let decoded = decode(file)?;
-        let unchecked = (check == Check::Front).then(|| Chunks::of(&decoded));
-        let bits = bits(decoded.bits.range());
-        Ok((Self::assemble(&decoded, file, check, bits)?, unchecked))
-    }
-
-    fn assemble(decoded: &Decoded, file: &[u8], check: Check, bits: S) -> Result<Self, DecodeError> {
-        let verify = || if check == Check::All { decoded.verify(file) } else { Ok(()) };
-        Ok(match decoded.layout {
-            LAYOUT_LINES => {
-                let (head, shape) = decoded.fast(file)?;
-                verify()?;
-                StoredFilter::Fast(Filter::from_parts(shape, head, bits))
-            }
-            LAYOUT_COMPACT => {
-                let filter = CompactFilter::of_file(decoded, file, bits)?;
-                verify()?;
-                StoredFilter::Compact(filter)
-            }
-            _ => StoredFilter::Dynamic(DynamicFilter::of_file(decoded, file, check, bits)?),
-        })
-    }
-
-    /// The same filter over other memory.
-    pub(crate) fn map<T>(self, bits: impl FnOnce(S) -> T) -> StoredFilter<T> {
-        match self {
-            StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
-            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.map(bits)),
-            StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.map(bits)),
-        }
-    }
-
-    /// Its kind.
-    pub fn kind(&self) -> Kind {
-        match self {
-            StoredFilter::Fast(_) => Kind::Fast,
-            StoredFilter::Compact(_) => Kind::Compact,
-            StoredFilter::Dynamic(_) => Kind::Dynamic,
-        }
-    }
-
-    /// The facts that all kinds share.
-    pub(crate) fn head(&self) -> &Head {
-        match self {
-            StoredFilter::Fast(filter) => filter.head(),
-            StoredFilter::Compact(filter) => filter.head(),
-            StoredFilter::Dynamic(filter) => filter.head(),
-        }
-    }
-
-    fn head_mut(&mut self) -> &mut Head {
-        match self {
-            StoredFilter::Fast(filter) => filter.head_mut(),
-            StoredFilter::Compact(filter) => filter.head_mut(),
-            StoredFilter::Dynamic(filter) => filter.head_mut(),
-        }
-    }
-
-    /// Whether it is keyed and its secret is unknown.
-    pub fn is_locked(&self) -> bool {
-        self.head().locked.is_some()
-    }
-
-    /// The seed or secret of its hash.
-    pub fn hashing(&self) -> &Hashing {
-        &self.head().hashing
-    }
-
-    /// Whether the secret of a keyed filter is, or will be, stored in its file.
-    pub fn stores_secret(&self) -> bool {
-        self.head().store_secret
-    }
-
-    /// The label: a text set by the owner and stored with the filter.
-    pub fn label(&self) -> &str {
-        &self.head().label
-    }
-
-    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
-    pub fn set_label(&mut self, label: &str) {
-        self.head_mut().set_label(label);
-    }
-
-    /// The recorded type of its keys; `None` if it is not recorded.
-    pub fn key_type(&self) -> Option<KeyType> {
-        self.head().key_type
-    }
-
-    /// Records the type of its keys in its file. Types that native filters do not have are not recorded.
-    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
-        self.head_mut().set_key_type(key_type);
-    }
-
-    /// Checks that keys of this type can be in the filter: that their bytes are those of the recorded type.
-    pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
-        key_type::require(self.key_type(), given)
-    }
-
-    /// The recorded form of its keys. The filter does not bring keys into it: the caller must.
-    pub fn key_form(&self) -> KeyForm {
-        self.head().key_form
-    }
-
-    /// Records the form that its keys were brought into.
-    pub fn set_key_form(&mut self, form: KeyForm) {
-        self.head_mut().key_form = form;
-    }
-
-    /// The recorded field of a line that its keys were taken from.
-    pub fn key_field(&self) -> Option<KeyField> {
-        self.head().key_field
-    }
-
-    /// Records the field of a line that its keys were taken from.
-    pub fn set_key_field(&mut self, field: Option<KeyField>) {
-        self.head_mut().key_field = field;
-    }
-
-    /// The memory of its bits; `None` if a dynamic filter has copied them.
-    pub(crate) fn storage(&self) -> Option<&S> {
-        match self {
-            StoredFilter::Fast(filter) => Some(filter.storage()),
-            StoredFilter::Compact(filter) => Some(filter.storage()),
-            StoredFilter::Dynamic(filter) => filter.storage(),
-        }
-    }
-}
-
-impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
-    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        self.unlock_in_place(secret)?;
-        Ok(self)
-    }
-
-    pub(crate) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
-        match self {
-            StoredFilter::Fast(filter) => filter.unlock_in_place(secret),
-            StoredFilter::Compact(filter) => filter.unlock_in_place(secret),
-            StoredFilter::Dynamic(filter) => filter.unlock_in_place(secret),
-        }
-    }
-
-    pub(crate) fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
-        match self {
-            StoredFilter::Fast(filter) => filter.encode_to(out),
-            StoredFilter::Compact(filter) => filter.encode_to(out),
-            StoredFilter::Dynamic(filter) => filter.encode_to(out),
-        }
-    }
-
-    /// Length of the file in bytes.
-    pub fn encoded_len(&self) -> u64 {
-        match self {
-            StoredFilter::Fast(filter) => filter.encoded_len(),
-            StoredFilter::Compact(filter) => filter.encoded_len(),
-            StoredFilter::Dynamic(filter) => filter.encoded_len(),
-        }
-    }
-
-    /// Writes the file's bytes.
-    #[cfg(feature = "std")]
-    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-        fullbloom_core::wire::write_with(out, |out| self.encode_to(out))
-    }
 }

@@ -1,5 +1,6 @@
 //! Exceptions of a native filter whose kind is known at run time.
 
+use crate::storage::Storage;
 use crate::stored::StoredFilter;
 use crate::{AnyFilter, AnyKeys};
 use alloc::boxed::Box;
@@ -26,11 +27,11 @@ macro_rules! either {
 
 /// First pass: takes the known-good keys and remembers those that the filter reports present.
 #[derive(Debug)]
-pub struct GoodKeys(Box<Either<guard::GoodKeys<Filter>, guard::GoodKeys<CompactFilter>>>);
+pub struct GoodKeys(Box<Either<guard::GoodKeys<Filter>, guard::GoodKeys<CompactFilter<Storage>>>>);
 
 /// Second pass: takes every key of the filter again, so that none is rejected.
 #[derive(Debug)]
-pub struct Members(Box<Either<guard::Members<Filter>, guard::Members<CompactFilter>>>);
+pub struct Members(Box<Either<guard::Members<Filter>, guard::Members<CompactFilter<Storage>>>>);
 
 impl AnyFilter {
     /// Begins to build exceptions, in two passes: first the known-good keys, then all keys of the filter
@@ -57,8 +58,13 @@ impl AnyFilter {
     pub fn except(self) -> Result<GoodKeys, ExceptError> {
         let kind = match self.into_native() {
             Ok(StoredFilter::Fast(filter)) => Either::Fast(guard::GoodKeys::new(filter)?),
-            Ok(StoredFilter::Compact(filter)) => Either::Compact(guard::GoodKeys::new(filter)?),
-            Ok(StoredFilter::Dynamic(_)) | Err(_) => return Err(ExceptError::Unsupported),
+            Ok(StoredFilter::Compact(filter)) if filter.storage().is_owned() => {
+                Either::Compact(guard::GoodKeys::new(filter)?)
+            }
+            Ok(StoredFilter::FixedFast(filter)) if filter.storage().is_owned() => {
+                return Err(ExceptError::Closed);
+            }
+            _ => return Err(ExceptError::Unsupported),
         };
         Ok(GoodKeys(Box::new(kind)))
     }

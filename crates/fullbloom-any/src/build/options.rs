@@ -2,7 +2,6 @@
 
 use super::{Builder, is_built_at_once};
 use crate::kind::Kind;
-use crate::stored::StoredFilter;
 use crate::{AT_ONCE, AnyFilter};
 use alloc::string::String;
 use fullbloom::{Filter, Hashing, Prefer, Sizing};
@@ -225,18 +224,18 @@ impl BuildOptions {
     /// Whether the number of expected keys makes no difference to the filter.
     pub fn ignores_expected_keys(&self) -> bool {
         super::ignores_expected_keys(self.dialect, self.target)
-            || (self.dialect == Name::Native && self.kind == Kind::Compact)
+            || (self.is_native() && self.kind == Kind::Compact)
     }
 
     /// Whether the number of keys must be known, or counted, before the filter can be built.
     pub fn needs_expected_keys(&self) -> bool {
-        let grows = self.dialect == Name::Native && self.kind == Kind::Dynamic;
+        let grows = self.is_native() && self.kind == Kind::Dynamic;
         self.expected_keys.is_none() && !grows && !self.ignores_expected_keys()
     }
 
     /// Whether such filters are built from all their keys at once and accept none afterwards.
     pub fn is_built_at_once(&self) -> bool {
-        is_built_at_once(self.dialect) || (self.dialect == Name::Native && self.kind == Kind::Compact)
+        is_built_at_once(self.dialect) || (self.is_native() && self.kind == Kind::Compact)
     }
 
     /// Checks that the dialect and the kind can have the options.
@@ -253,7 +252,7 @@ impl BuildOptions {
             ("mode", self.mode != Mode::Set),
             ("up_to", self.up_to.is_some()),
         ];
-        if self.dialect != Name::Native {
+        if !self.is_native() {
             let given = of_native.iter().find(|(_, given)| *given);
             return given
                 .map_or(Ok(()), |(option, _)| Err(BuildError::only_native(option, self.dialect.as_str())));
@@ -305,19 +304,30 @@ impl BuildOptions {
             let why = alloc::format!("a {what} filter cannot start empty: {AT_ONCE}").into();
             return Err(BuildError::Option { option, why });
         }
-        let mut stored = match (self.dialect, self.kind) {
+        Ok(self.describe(match (self.dialect, self.kind) {
             _ if self.needs_expected_keys() => return Err(number_unknown()),
-            (Name::Native, Kind::Dynamic) => StoredFilter::Dynamic(self.dynamic()?),
-            (Name::Native, _) => StoredFilter::Fast(self.fast()?),
+            (Name::Native, Kind::Dynamic) => self.dynamic()?.into(),
+            (Name::Native, _) => self.fast()?.into(),
             _ => return self.begin()?.finish(),
-        };
-        stored.set_key_form(self.key_form);
-        stored.set_key_field(self.key_field);
-        let filter = AnyFilter::from(stored);
-        Ok(match self.key_type {
+        }))
+    }
+
+    /// Records in a filter what a native one keeps of the options besides its shape.
+    pub(super) fn describe(&self, mut filter: AnyFilter) -> AnyFilter {
+        if let Some(stored) = filter.as_native_mut() {
+            let head = stored.head_mut();
+            head.set_label(&self.label);
+            head.store_secret = self.store_secret;
+            (head.key_form, head.key_field) = (self.key_form, self.key_field);
+        }
+        match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),
             None => filter,
-        })
+        }
+    }
+
+    pub(super) fn is_native(&self) -> bool {
+        self.dialect == Name::Native
     }
 
     pub(super) fn request(&self) -> Request {
@@ -331,10 +341,7 @@ impl BuildOptions {
             Some(prefer) => sizing.prefer(prefer),
             None => sizing,
         };
-        let mut filter = Filter::with_sizing(&sizing, self.hashing.clone())?;
-        filter.set_label(&self.label);
-        filter.store_secret(self.store_secret);
-        Ok(filter)
+        Filter::with_sizing(&sizing, self.hashing.clone())
     }
 
     /// An empty dynamic filter.
@@ -349,10 +356,7 @@ impl BuildOptions {
         let first = self.expected_keys.or(self.first).unwrap_or(FIRST.min(up_to));
         let options =
             DynamicOptions::new(first, fpr).up_to(up_to).mode(self.mode).hashing(self.hashing.clone());
-        let mut filter = DynamicFilter::new(options)?;
-        filter.set_label(&self.label);
-        filter.store_secret(self.store_secret);
-        Ok(filter)
+        DynamicFilter::new(options)
     }
 }
 

@@ -100,7 +100,7 @@ fn dynamic_filters_are_written_as_by_the_second_implementation() {
 fn golden_files_have_their_keys_in_place_and_in_memory() {
     for name in FILES {
         let (golden, built) = (golden(name), built(name, 0..700));
-        let StoredFilter::Dynamic(view) = StoredFilter::view(&golden).unwrap() else { panic!("a kind") };
+        let view = DynamicFilter::view(&golden).unwrap();
         let (view, read) = (view.unlock(&secret()).unwrap(), read(&golden));
         assert_eq!((view.keys(), read.keys(), view.mode()), (built.keys(), built.keys(), built.mode()));
         for number in 0..2_000 {
@@ -151,7 +151,7 @@ fn changed_contents_are_refused_or_another_filter() {
             let mut file = golden.clone();
             file[bit / 8] ^= 1 << (bit % 8);
             resign(&mut file);
-            if let Ok(StoredFilter::Dynamic(view)) = StoredFilter::view(&file) {
+            if let Ok(view) = DynamicFilter::view(&file) {
                 // Whatever the bytes are, lookups and listing end.
                 let _ =
                     (view.may_contain(b"x"), view.fingerprints().unwrap().take(2_000).count(), view.keys());

@@ -569,7 +569,7 @@ fn other_kinds_are_refused_and_named() {
     let dynamic = DynamicFilter::with_fpr(10, 0.01).unwrap().encode();
     let message = fullbloom::Filter::decode(&dynamic).unwrap_err().to_string();
     assert_eq!(message, "the file holds a dynamic filter, where a fast one is expected");
-    assert_eq!(StoredFilter::view(&dynamic).unwrap().kind(), Kind::Dynamic);
+    assert_eq!(StoredFilter::decode(&dynamic).unwrap().kind(), Kind::Dynamic);
 }
 
 /// How long single insertions take while a filter grows from room for 1,000 keys:

@@ -163,24 +163,20 @@ impl Changing {
 
     /// The seed or the secret of its hash.
     pub fn hashing(&self) -> &Hashing {
-        stored(&self.filter).hashing()
+        &stored(&self.filter).head().hashing
     }
 
     /// The number of keys that it keeps its rate for; 0 if that is not known.
     pub fn planned_keys(&self) -> u64 {
         match stored(&self.filter) {
             StoredFilter::Dynamic(filter) => filter.up_to(),
-            _ => self.facts().expected_keys,
+            stored => stored.head().expected_keys,
         }
     }
 
     /// The number of its keys.
     pub fn keys(&self) -> u64 {
-        match stored(&self.filter) {
-            StoredFilter::Fast(filter) => filter.keys(),
-            StoredFilter::Dynamic(filter) => filter.keys(),
-            _ => self.facts().keys,
-        }
+        stored(&self.filter).keys()
     }
 
     /// The rate of the filter as it is now.
@@ -196,11 +192,7 @@ impl Changing {
 
     /// Whether it has more keys than it was made for.
     pub fn is_overfull(&self) -> bool {
-        match stored(&self.filter) {
-            StoredFilter::Fast(filter) => filter.is_overfull(),
-            StoredFilter::Dynamic(filter) => filter.is_overfull(),
-            _ => self.facts().is_overfull,
-        }
+        stored(&self.filter).is_overfull()
     }
 
     /// The message of a filter that has more keys than it was made for.

@@ -52,7 +52,7 @@ pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Probl
     }
     if (from, to) == (Name::Native, Name::Native) {
         let folded = folded(&file, options.shrink)?;
-        return Ok(AnyFilter::from(StoredFilter::Fast(folded)));
+        return Ok(AnyFilter::from(folded));
     }
     if options.shrink.is_some() {
         return Err(Problem::at(path, Code::OptionRefused, "only native filters can be halved"));
@@ -89,12 +89,12 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<fullbloom::Filter
     let stored = trusted(file)?.try_clone().map_err(size)?.into_native();
     let stored = stored.map_err(|_| refusal(path, "is not a native filter"))?;
     let mut filter = match stored {
-        StoredFilter::Fast(_) if shrink.is_none() => {
+        StoredFilter::Fast(_) | StoredFilter::FixedFast(_) if shrink.is_none() => {
             return Err(refusal(path, "it is native already")
                 .hint("give a smaller size")
                 .needs(Need::SmallerSize));
         }
-        StoredFilter::Fast(filter) if !filter.takes_keys() => {
+        StoredFilter::FixedFast(_) => {
             return Err(refusal(path, "the filter has exceptions, which hold only for its own size")
                 .hint("build the smaller filter from its keys and its known-good keys")
                 .needs(Need::Exceptions));
