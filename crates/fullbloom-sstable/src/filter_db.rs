@@ -1,10 +1,9 @@
 //! `Filter.db` of an sstable in any state: sound, truncated, empty, mislabelled or missing.
 
-use crate::component::Bytes;
 use crate::sstable::{FILTER, Sstable};
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError};
-use fullbloom_any::AnyFilter;
+use fullbloom_any::{AnyFilter, SharedBytes};
 use fullbloom_core::part::{Check, Part};
 use fullbloom_dialects::Name;
 use std::fmt;
@@ -90,7 +89,7 @@ impl Sstable {
 /// A filter's file.
 #[derive(Debug)]
 pub(crate) struct FilterFile {
-    map: Bytes,
+    map: SharedBytes,
     /// Bytes that are the filter.
     len: usize,
     /// The filter, read as the family of the version, unless only another fits.
@@ -155,11 +154,11 @@ impl FilterFile {
 }
 
 /// The filter in the first `len` bytes of a file, read where they are.
-fn view(map: &Bytes, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
+fn view(map: &SharedBytes, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
     let short =
         DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
     let part = Part::of(map.clone(), 0..len).ok_or(short)?;
-    AnyFilter::over(part, &dialect.into(), Check::Front)
+    AnyFilter::over_part(part, &dialect.into(), Check::Front)
 }
 
 fn problem(e: DecodeError, have: u64) -> FilterProblem {

@@ -3,12 +3,12 @@
 use crate::ComponentError;
 use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
 use crate::chunks::Data;
-use crate::component::Bytes;
 use crate::compression::{self, CompressionInfo, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
 use crate::version::{KeySource, Version};
 use fullbloom::{DecodeError, FileError};
+use fullbloom_any::SharedBytes;
 use fullbloom_dialects::hash::murmur3_cassandra;
 use std::ops::ControlFlow;
 
@@ -27,16 +27,16 @@ pub struct Keys<'s> {
 
 #[derive(Debug)]
 enum Files {
-    Index { index: Bytes, layout: Layout },
+    Index { index: SharedBytes, layout: Layout },
     Bti(Box<Bti>),
 }
 
 #[derive(Debug)]
 struct Bti {
-    partitions: Bytes,
-    rows: Option<Bytes>,
-    data: Option<Bytes>,
-    compression: Option<Bytes>,
+    partitions: SharedBytes,
+    rows: Option<SharedBytes>,
+    data: Option<SharedBytes>,
+    compression: Option<SharedBytes>,
     compression_layout: compression::Layout,
 }
 
@@ -189,7 +189,7 @@ impl<'s> Keys<'s> {
     fn read_bti(
         &self,
         index: &PartitionIndex<'_>,
-        rows: Option<&Bytes>,
+        rows: Option<&SharedBytes>,
         mut data: Option<Data<'_>>,
         mut give: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ComponentError> {

@@ -46,7 +46,6 @@ extern crate fullbloom_zstd as zstd;
 mod absent;
 pub mod bti;
 mod chunks;
-mod component;
 mod compression;
 mod digests;
 mod engine;

@@ -1,11 +1,11 @@
 //! One sstable: the files whose names begin alike, and the facts in that name and the directory.
 
-use crate::component::{Bytes, Held};
 use crate::engine::Engine;
 use crate::scylla::ScyllaDb;
 use crate::{ComponentError, toc};
 use fullbloom::FileError;
 use fullbloom::Mapped;
+use fullbloom_any::SharedBytes;
 use fullbloom_dialects::Name;
 use fullbloom_dialects::cassandra::descriptor::{Descriptor, TableFormat};
 use std::cmp::Ordering;
@@ -13,7 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+
+/// Components that the caller gave, by their names without the prefix.
+type Held = BTreeMap<String, SharedBytes>;
 
 /// The filter.
 pub const FILTER: &str = "Filter.db";
@@ -122,7 +124,9 @@ impl Sstable {
         let prefix = prefix(path, &Descriptor::parse(path).map_err(invalid)?);
         let held: Held = files
             .into_iter()
-            .filter_map(|(name, bytes)| Some((name.strip_prefix(&prefix)?.to_owned(), Arc::new(bytes))))
+            .filter_map(|(name, bytes)| {
+                Some((name.strip_prefix(&prefix)?.to_owned(), SharedBytes::new(bytes)))
+            })
             .collect();
         let names: Vec<String> = held.keys().map(|component| format!("{prefix}{component}")).collect();
         let found = group_of(Path::new(""), names.into_iter(), Some(&held)).sstables;
@@ -187,7 +191,7 @@ impl Sstable {
     }
 
     /// The bytes of a component.
-    pub(crate) fn open(&self, component: &'static str) -> Result<Bytes, ComponentError> {
+    pub(crate) fn open(&self, component: &'static str) -> Result<SharedBytes, ComponentError> {
         if !self.has(component) {
             return Err(ComponentError::Missing { component });
         }
@@ -198,12 +202,12 @@ impl Sstable {
     }
 
     /// The bytes of a component, encrypted or not.
-    pub(crate) fn bytes(&self, component: &str) -> Result<Bytes, FileError> {
+    pub(crate) fn bytes(&self, component: &str) -> Result<SharedBytes, FileError> {
         let path = self.path(component);
         match &self.held {
-            None => Mapped::open(&path).map(Bytes::Mapped),
+            None => Mapped::open(&path).map(SharedBytes::new),
             Some(held) => match held.get(component) {
-                Some(bytes) => Ok(Bytes::Held(Arc::clone(bytes))),
+                Some(bytes) => Ok(bytes.clone()),
                 None => Err(FileError::io(&path, "open", io::ErrorKind::NotFound.into())),
             },
         }
@@ -213,7 +217,7 @@ impl Sstable {
     pub(crate) fn byte_len(&self, component: &str) -> Option<u64> {
         match &self.held {
             None => fs::metadata(self.path(component)).ok().filter(fs::Metadata::is_file).map(|m| m.len()),
-            Some(held) => held.get(component).map(|bytes| bytes.len() as u64),
+            Some(held) => held.get(component).map(|bytes| bytes.as_ref().len() as u64),
         }
     }
 

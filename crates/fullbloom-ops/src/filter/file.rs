@@ -3,22 +3,22 @@
 use super::gzip;
 use crate::problem::{Code, Need, Problem};
 use fullbloom::Mapped;
-use fullbloom::{DecodeError, FileError, Owned};
-use fullbloom_any::ReadOptions;
+use fullbloom::{DecodeError, FileError};
 use fullbloom_any::sniff;
+use fullbloom_any::{ReadOptions, SharedBytes};
 use fullbloom_core::part::Part;
 use fullbloom_dialects::Name;
 use fullbloom_dialects::cassandra::descriptor::Descriptor;
 use fullbloom_dynamic::{Journal, read_with_journal};
 use fullbloom_files::file;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The bytes of a filter, and what is known about them before they are decoded.
 #[derive(Debug)]
 pub struct FilterFile {
     path: PathBuf,
-    bytes: Storage,
+    bytes: SharedBytes,
+    origin: Origin,
     dialect: Name,
     recognised: String,
     /// Keys that were saved since the file was written.
@@ -26,34 +26,15 @@ pub struct FilterFile {
     pub(super) options: ReadOptions,
 }
 
-#[derive(Debug)]
-enum Bytes {
-    Loaded(Owned),
-    Mapped(Mapped),
-    /// Of a compressed file.
-    Unpacked(Vec<u8>),
-    /// Given by the caller.
-    InMemory(Vec<u8>),
-}
-
-/// Bytes that the file and the filters over them share.
-#[derive(Debug, Clone)]
-pub(super) struct Storage(Arc<Bytes>);
-
-impl AsRef<[u8]> for Storage {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_ref().as_ref()
-    }
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Bytes::Loaded(bytes) => bytes.as_ref(),
-            Bytes::Mapped(map) => map.as_ref(),
-            Bytes::Unpacked(bytes) | Bytes::InMemory(bytes) => bytes,
-        }
-    }
+/// Where the bytes come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Origin {
+    /// A file that was read, or the caller's memory.
+    Memory,
+    /// A mapped file: its bytes are read only where they are needed.
+    Mapping,
+    /// A compressed file.
+    Unpacked,
 }
 
 impl FilterFile {
@@ -63,14 +44,14 @@ impl FilterFile {
         let unreadable =
             |e| damaged_journal(path, &e).unwrap_or_else(|| Problem::at(path, Code::Unreadable, e));
         if may_be_packed(options) {
-            let map = Bytes::Mapped(Mapped::open(path).map_err(unreadable)?);
-            let file = Self::unpacked(path, map, None, options)?;
+            let map = SharedBytes::new(Mapped::open(path).map_err(unreadable)?);
+            let file = Self::unpacked(path, map, Origin::Mapping, None, options)?;
             if !file.is_mapped() {
                 return Ok(file);
             }
         }
         let (bytes, journal) = read_with_journal(path, file::read).map_err(unreadable)?;
-        Self::detect(path, Bytes::Loaded(bytes), journal, options)
+        Self::detect(path, SharedBytes::new(bytes), Origin::Memory, journal, options)
     }
 
     /// Maps a file: only the parts that are needed are read, but the file must not be truncated meanwhile.
@@ -79,33 +60,35 @@ impl FilterFile {
         let (map, journal) = read.map_err(|e| {
             damaged_journal(path, &e).unwrap_or_else(|| Problem::at(path, Code::Unreadable, e))
         })?;
-        Self::unpacked(path, Bytes::Mapped(map), journal, options)
+        Self::unpacked(path, SharedBytes::new(map), Origin::Mapping, journal, options)
     }
 
     /// Takes bytes from memory.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        Self::unpacked(Path::new(name), Bytes::InMemory(bytes), None, options)
+        Self::unpacked(Path::new(name), SharedBytes::new(bytes), Origin::Memory, None, options)
     }
 
     /// Unpacks a compressed file, and detects the dialect.
     fn unpacked(
         path: &Path,
-        bytes: Bytes,
+        bytes: SharedBytes,
+        origin: Origin,
         journal: Option<Journal>,
         options: &ReadOptions,
     ) -> Result<FilterFile, Problem> {
         let unpacked = may_be_packed(options).then(|| gzip::unpack(bytes.as_ref())).flatten();
-        let bytes = match unpacked {
-            None => bytes,
-            Some(Ok(unpacked)) => Bytes::Unpacked(unpacked),
+        let (bytes, origin) = match unpacked {
+            None => (bytes, origin),
+            Some(Ok(unpacked)) => (SharedBytes::new(unpacked), Origin::Unpacked),
             Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
         };
-        Self::detect(path, bytes, journal, options)
+        Self::detect(path, bytes, origin, journal, options)
     }
 
     fn detect(
         path: &Path,
-        bytes: Bytes,
+        bytes: SharedBytes,
+        origin: Origin,
         journal: Option<Journal>,
         options: &ReadOptions,
     ) -> Result<FilterFile, Problem> {
@@ -113,13 +96,12 @@ impl FilterFile {
             Some(dialect) => (dialect, "given by the caller".to_owned()),
             None => {
                 let found = sniff::recognise(Some(path), bytes.as_ref());
-                let (dialect, how) = found.map_err(|e| unknown(path, &bytes, &e))?;
+                let (dialect, how) = found.map_err(|e| unknown(path, bytes.as_ref(), origin, &e))?;
                 (dialect, how.to_string())
             }
         };
-        let bytes = Storage(Arc::new(bytes));
         let (path, options) = (path.to_owned(), options.clone());
-        Ok(FilterFile { path, bytes, dialect, recognised, journal, options })
+        Ok(FilterFile { path, bytes, origin, dialect, recognised, journal, options })
     }
 
     /// Where it is.
@@ -144,13 +126,12 @@ impl FilterFile {
 
     /// Whether its bytes are read only where they are needed.
     pub(super) fn is_mapped(&self) -> bool {
-        matches!(*self.bytes.0, Bytes::Mapped(_))
+        self.origin == Origin::Mapping
     }
 
     /// The first `len` bytes, shared.
-    pub(super) fn part(&self, len: usize) -> Part<Storage> {
-        let all = || Part::of(self.bytes.clone(), 0..self.bytes().len());
-        Part::of(self.bytes.clone(), 0..len).or_else(all).expect("all bytes are there")
+    pub(super) fn part(&self, len: usize) -> Part<SharedBytes> {
+        Part::new(self.bytes.clone(), 0..len.min(self.bytes().len()))
     }
 }
 
@@ -169,9 +150,7 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// Lists the dialects whose bytes these could be.
-fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
-    let is_unpacked = matches!(bytes, Bytes::Unpacked(_));
-    let bytes = bytes.as_ref();
+fn unknown(path: &Path, bytes: &[u8], origin: Origin, cause: &DecodeError) -> Problem {
     let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let candidates = sniff::candidates(bytes);
     let raw = "raw bits (libbloom-1, java-lsm), give the bits and probes, too";
@@ -183,7 +162,7 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
         _ if is_text(bytes) => {
             "it looks like lines of text, not a filter; fullbloom build makes a filter of keys".to_owned()
         }
-        _ if is_unpacked => "it is compressed, and what is in it is not recognised: unpack it with gunzip first".to_owned(),
+        _ if origin == Origin::Unpacked => "it is compressed, and what is in it is not recognised: unpack it with gunzip first".to_owned(),
         [] => "no dialect can decode these bytes. If they are raw bits, give the dialect (libbloom-1 or java-lsm), \
                the bits and the probes"
             .to_owned(),

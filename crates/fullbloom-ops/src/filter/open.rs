@@ -112,7 +112,7 @@ impl FilterFile {
         // The secret is given later: a wrong one is the caller's mistake and not damage.
         // Whoever looks up keys brings them into the filter's form.
         let options = self.options.clone().dialect(Some(self.dialect())).secret(None).key_form_applied();
-        AnyFilter::over(self.part(len), &options, check)
+        AnyFilter::over_part(self.part(len), &options, check)
     }
 
     fn unlock(&self, filter: &mut AnyFilter) -> Result<(), Problem> {
