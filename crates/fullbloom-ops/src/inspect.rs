@@ -89,10 +89,7 @@ pub fn inspect(
         PlaceKind::Filter => {
             let file = FilterFile::load(path, &options.read)?;
             let opened = file.open()?;
-            let Found { mut record, problems } = filter::inspect_opened(&file, &opened);
-            if options.strips {
-                record.strip = filter::along(opened.filter.bits());
-            }
+            let Found { record, problems } = filter::inspect_opened(&file, &opened, options.strips);
             Ok(one(Inspected::Filter(record), problems))
         }
         #[cfg(feature = "parquet")]

@@ -203,7 +203,7 @@ fn report_of(found: Found<Inspected>) -> InspectReport {
 fn of_filter(name: &str, source: &dyn Source, options: &LookOptions) -> Result<Look, Problem> {
     let file = FilterFile::from_bytes(name, read_all(name, source)?, &options.read)?;
     let opened = file.open_at(options.now)?;
-    let report = report_of(filter::inspect_opened(&file, &opened).map(Inspected::Filter));
+    let report = report_of(filter::inspect_opened(&file, &opened, false).map(Inspected::Filter));
     let mut part = Part::new(opened.filter);
     if opened.may_lose_keys {
         part.refuses = Some("the filter's numbers contradict each other: it may report its own keys absent");

@@ -7,7 +7,7 @@ use crate::output::{self, Output};
 use crate::render;
 use fullbloom_any::AnyFilter;
 use fullbloom_ops::Found;
-use fullbloom_ops::filter::{FilterRecord, NativeRecord};
+use fullbloom_ops::filter::{FilterRecord, NativeRecord, Source};
 use std::path::Path;
 
 /// Writes a filter that was made of others; warns if it holds too many keys; prints its record unless
@@ -50,8 +50,8 @@ impl Made<'_> {
             return Ok(());
         }
         let bytes = self.destination.byte_len().unwrap_or_else(|| self.filter.encoded_len());
-        let Found { record, problems } = FilterRecord::of(self.path, self.filter, bytes);
-        let record = FilterRecord { keys: self.keys, native: self.native, ..record };
+        let Found { record, problems } =
+            FilterRecord::of(self.path, self.filter, bytes, self.native, Source::Keys(self.keys));
         let mut out = Output::stdout();
         let mut print = || {
             if json {

@@ -33,7 +33,7 @@ pub use gzip::write_to;
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};
-pub use record::{FilterRecord, bits_per_estimated_key};
+pub use record::{FilterRecord, Source, bits_per_estimated_key};
 pub use repeated::Different;
 pub(crate) use verify::verify;
 pub use verify::{VerifiedFilter, verify_keys};
@@ -49,16 +49,16 @@ pub fn inspect_bytes(
     options: &ReadOptions,
 ) -> Result<Found<FilterRecord>, Problem> {
     let file = FilterFile::from_bytes(name, bytes, options)?;
-    Ok(inspect_opened(&file, &file.open()?))
+    Ok(inspect_opened(&file, &file.open()?, false))
 }
 
-/// The same for a filter that is open.
-pub(crate) fn inspect_opened(file: &FilterFile, opened: &Opened) -> Found<FilterRecord> {
-    let mut found = FilterRecord::of(file.path(), &opened.filter, opened.bytes);
-    found.record.native = opened.native.clone();
-    found.record.recognised = Some(file.recognised().to_owned());
+/// The same for a filter that is open. `strip`: with the fill along the filter.
+pub(crate) fn inspect_opened(file: &FilterFile, opened: &Opened, strip: bool) -> Found<FilterRecord> {
+    let source = Source::File { recognised: file.recognised(), strip };
+    let mut found =
+        FilterRecord::of(file.path(), &opened.filter, opened.bytes, opened.native.clone(), source);
     found.problems.splice(0..0, opened.problems.iter().cloned());
-    found.problems.extend(saturated(file, opened));
+    found.problems.extend(saturated(file, opened, found.record.expected_fpr));
     found
 }
 
@@ -66,8 +66,7 @@ pub(crate) fn inspect_opened(file: &FilterFile, opened: &Opened) -> Found<Filter
 pub(crate) const SATURATED: f64 = 0.99;
 
 /// The problem of such a filter, unless it is known already that it has more keys than it was made for.
-fn saturated(file: &FilterFile, opened: &Opened) -> Option<Problem> {
-    let fpr = opened.filter.expected_fpr();
+fn saturated(file: &FilterFile, opened: &Opened, fpr: f64) -> Option<Problem> {
     let is_known = opened.problems.iter().any(|problem| problem.code == Code::Overfull);
     (fpr >= SATURATED && !is_known).then(|| {
         let why = format!("too full: the expected rate is {}, so it tells nothing", text::rate(fpr));

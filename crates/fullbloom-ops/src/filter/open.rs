@@ -2,7 +2,9 @@
 //!
 //! Only this module and `native` use the library's filter of any dialect.
 
+use super::fill::along;
 use super::native::{KindRecord, NativeRecord};
+use super::record::Source;
 use super::{FilterFile, FilterRecord, gzip};
 use crate::problem::{Code, Need, Problem};
 use crate::report::Found;
@@ -192,26 +194,38 @@ fn mislabelled(path: &Path, dialect: Name) -> Option<Problem> {
 }
 
 impl FilterRecord {
-    /// The record of a filter that occupies `bytes` bytes. Reads the whole array.
-    pub fn of(path: &Path, filter: &AnyFilter, bytes: u64) -> Found<FilterRecord> {
-        let geometry = filter.geometry();
+    /// The record of a filter that occupies `bytes` bytes at `path`. Reads the whole array.
+    pub fn of(
+        path: &Path,
+        filter: &AnyFilter,
+        bytes: u64,
+        native: Option<NativeRecord>,
+        source: Source<'_>,
+    ) -> Found<FilterRecord> {
+        let (geometry, occupancy) = (filter.geometry(), filter.occupancy());
         let weakness = filter.weakness().map(|weakness| {
             let code = if weakness.with_all_keys { Code::Weak } else { Code::WeakForSomeKeys };
             Problem::at(path, code, weakness)
         });
+        let (keys, recognised, strip) = match source {
+            Source::Keys(keys) => (keys, None, Vec::new()),
+            Source::File { recognised, strip } => {
+                (None, Some(recognised.to_owned()), if strip { along(filter.bits()) } else { Vec::new() })
+            }
+        };
         let record = FilterRecord {
             path: path.display().to_string(),
             dialect: filter.dialect(),
             bits: geometry.bit_len,
             probes: geometry.probes,
             bytes,
-            keys: None,
-            fill: filter.fill(),
-            estimated_keys: filter.estimated_keys(),
-            expected_fpr: filter.expected_fpr(),
-            native: None,
-            strip: Vec::new(),
-            recognised: None,
+            keys,
+            fill: occupancy.fill,
+            estimated_keys: occupancy.estimated_keys,
+            expected_fpr: occupancy.expected_fpr,
+            native,
+            strip,
+            recognised,
         };
         Found { record, problems: weakness.into_iter().collect() }
     }

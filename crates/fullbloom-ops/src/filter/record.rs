@@ -40,6 +40,20 @@ pub struct FilterRecord {
     pub recognised: Option<String>,
 }
 
+/// What a record says of its filter's origin.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// The filter was just made, by inserting this many keys if that is known.
+    Keys(Option<u64>),
+    /// The filter is in a file.
+    File {
+        /// How its dialect was detected.
+        recognised: &'a str,
+        /// Whether the fill along the filter is asked for.
+        strip: bool,
+    },
+}
+
 /// Bits for each key, where the number of keys is an estimate; `None` without keys.
 pub fn bits_per_estimated_key(bits: u64, keys: Option<f64>) -> Option<f64> {
     let keys = keys.filter(|keys| keys.is_finite() && *keys >= 0.5)?;

@@ -214,7 +214,7 @@ fn made_up(key_type: KeyType, dialect: Name, number: u64) -> Vec<u8> {
 fn found(file: &FilterFile, opened: &Opened, asked: Option<&Asked>) -> Found<VerifiedFilter> {
     let (path, dialect) = (file.path(), opened.filter.dialect());
     let mut problems = opened.problems.clone();
-    problems.extend(super::saturated(file, opened));
+    problems.extend(super::saturated(file, opened, opened.filter.expected_fpr()));
     let missing = asked.map_or(0, |asked| asked.missing);
     if missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
