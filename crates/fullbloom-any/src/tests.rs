@@ -1,7 +1,7 @@
 use super::*;
 use crate::kind::Kind;
 use fullbloom::Hashing;
-use fullbloom_core::error::BuildError;
+use fullbloom_core::error::{BuildError, BuildOption};
 use fullbloom_core::keys::{Column, Offsets, Views};
 use fullbloom_core::sizing::Target;
 use fullbloom_core::typed::Value;
@@ -386,16 +386,16 @@ fn options_that_do_not_go_together_are_refused_by_name() {
     use fullbloom_dynamic::Mode;
     let native = || BuildOptions::new(Name::Native).expected_keys(10);
     let refused = [
-        (BuildOptions::new(Name::Cassandra).label("x"), "label"),
-        (BuildOptions::new(Name::Spark).kind(Kind::Dynamic), "kind"),
-        (BuildOptions::new(Name::RocksDb).exceptions(true), "except"),
-        (native().store_secret(true), "store_secret"),
-        (native().up_to(5), "up_to"),
-        (native().mode(Mode::Counting), "mode"),
-        (native().kind(Kind::Compact).prefer(Prefer::Space), "prefer"),
-        (native().kind(Kind::Dynamic).exceptions(true), "except"),
-        (native().kind(Kind::Compact).target(Target::BitsPerKey(10.0)), "kind"),
-        (native().expected_keys(None), "expected_keys"),
+        (BuildOptions::new(Name::Cassandra).label("x"), BuildOption::Label),
+        (BuildOptions::new(Name::Spark).kind(Kind::Dynamic), BuildOption::Kind),
+        (BuildOptions::new(Name::RocksDb).exceptions(true), BuildOption::Except),
+        (native().store_secret(true), BuildOption::StoreSecret),
+        (native().up_to(5), BuildOption::UpTo),
+        (native().mode(Mode::Counting), BuildOption::Mode),
+        (native().kind(Kind::Compact).prefer(Prefer::Space), BuildOption::Prefer),
+        (native().kind(Kind::Dynamic).exceptions(true), BuildOption::Except),
+        (native().kind(Kind::Compact).target(Target::BitsPerKey(10.0)), BuildOption::Kind),
+        (native().expected_keys(None), BuildOption::ExpectedKeys),
     ];
     for (options, option) in refused {
         let error = options.begin().unwrap_err();

@@ -120,7 +120,7 @@ impl Failure {
         match cause {
             BuildError::Size(cause) => Failure::size(dialect, &cause),
             BuildError::Option { option, why } => {
-                Failure::new(format_args!("--{}", option.replace('_', "-")), why)
+                Failure::new(format_args!("--{}", option.as_str().replace('_', "-")), why)
             }
             other => Failure::text(other.to_string()),
         }

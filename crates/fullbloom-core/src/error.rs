@@ -6,7 +6,7 @@
 
 mod build;
 
-pub use build::BuildError;
+pub use build::{BuildError, BuildOption};
 
 use crate::typed::TypeError;
 use alloc::borrow::ToOwned;

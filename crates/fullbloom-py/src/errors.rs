@@ -1,7 +1,7 @@
 //! The core's errors as Python exceptions, with the core's messages.
 
 use fullbloom::ExceptError;
-use fullbloom::error::BuildError;
+use fullbloom::error::{BuildError, BuildOption};
 use fullbloom::error::FileCause;
 use fullbloom::typed::TypeError;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
@@ -49,15 +49,19 @@ pub fn build(e: impl Into<BuildError>) -> PyErr {
     }
 }
 
+/// A filter that is built from all its keys at once cannot start empty.
+pub fn built_at_once(e: BuildError) -> PyErr {
+    value(format_args!("{e}: use Filter.build"))
+}
+
 /// A `ValueError` for an argument, by the names that arguments have in Python.
-fn option_refused(option: &str, why: &str) -> PyErr {
+fn option_refused(option: BuildOption, why: &str) -> PyErr {
     let argument = match option {
-        "except" => "except_keys",
-        "mode" => "deletable, expire",
-        other => other,
+        BuildOption::Except => "except_keys",
+        BuildOption::Mode => "deletable, expire",
+        other => other.as_str(),
     };
-    let hint = if why.contains("at once") { ": use Filter.build" } else { "" };
-    value(format_args!("{argument}: {why}{hint}"))
+    value(format_args!("{argument}: {why}"))
 }
 
 /// The bytes are not a filter.

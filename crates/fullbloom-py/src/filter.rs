@@ -141,7 +141,11 @@ impl Filter {
             .expected_keys(expected_keys)
             .up_to(up_to)
             .mode(options::mode(deletable, expire)?);
-        let mut filter = options.empty().map_err(errors::build)?;
+        options.check().map_err(errors::build)?;
+        let mut filter = options.empty().map_err(|e| match options.is_built_at_once() {
+            true => errors::built_at_once(e),
+            false => errors::build(e),
+        })?;
         filter.advance(SystemTime::now());
         Ok(Filter::new(filter, key_type))
     }

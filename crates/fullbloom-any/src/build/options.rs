@@ -5,7 +5,7 @@ use crate::kind::Kind;
 use crate::{AT_ONCE, AnyFilter};
 use alloc::string::String;
 use fullbloom::{Filter, Hashing, Prefer, Sizing};
-use fullbloom_core::error::{BuildError, SizeError};
+use fullbloom_core::error::{BuildError, BuildOption, SizeError};
 use fullbloom_core::sizing::{Request, Target};
 use fullbloom_core::typed::{KeyField, KeyForm, KeyType};
 use fullbloom_dialects::Name;
@@ -129,17 +129,20 @@ impl BuildOptions {
         match self.dialect {
             Name::Native => {
                 let seed = u64::try_from(seed).map_err(|_| {
-                    BuildError::option("seed", "a seed of a native filter is from 0 to 2^64 - 1")
+                    BuildError::option(BuildOption::Seed, "a seed of a native filter is from 0 to 2^64 - 1")
                 })?;
                 self.hashing = Hashing::Seed(seed);
             }
             Name::Spark2 => {
                 let seed = i32::try_from(seed).map_err(|_| {
-                    BuildError::option("seed", "a seed of spark-2 is from -2147483648 to 2147483647")
+                    BuildError::option(
+                        BuildOption::Seed,
+                        "a seed of spark-2 is from -2147483648 to 2147483647",
+                    )
                 })?;
                 self.spark_seed = Some(seed);
             }
-            other => return Err(BuildError::only_native("seed", other.as_str())),
+            other => return Err(BuildError::only_native(BuildOption::Seed, other.as_str())),
         }
         Ok(self)
     }
@@ -243,35 +246,47 @@ impl BuildOptions {
         let is_keyed = matches!(self.hashing, Hashing::Secret(_));
         let (dynamic, fast) = (self.kind == Kind::Dynamic, self.kind == Kind::Fast);
         let of_native = [
-            ("except", self.exceptions),
-            ("secret", is_keyed),
-            ("store_secret", self.store_secret),
-            ("label", !self.label.is_empty()),
-            ("prefer", self.prefer.is_some()),
-            ("kind", !fast),
-            ("mode", self.mode != Mode::Set),
-            ("up_to", self.up_to.is_some()),
+            (BuildOption::Except, self.exceptions),
+            (BuildOption::Secret, is_keyed),
+            (BuildOption::StoreSecret, self.store_secret),
+            (BuildOption::Label, !self.label.is_empty()),
+            (BuildOption::Prefer, self.prefer.is_some()),
+            (BuildOption::Kind, !fast),
+            (BuildOption::Mode, self.mode != Mode::Set),
+            (BuildOption::UpTo, self.up_to.is_some()),
         ];
         if !self.is_native() {
             let given = of_native.iter().find(|(_, given)| *given);
             return given
-                .map_or(Ok(()), |(option, _)| Err(BuildError::only_native(option, self.dialect.as_str())));
+                .map_or(Ok(()), |(option, _)| Err(BuildError::only_native(*option, self.dialect.as_str())));
         }
         let sized_by_rate = matches!(self.target, Target::Fpr(_));
         let rules = [
-            ("store_secret", self.store_secret && !is_keyed, "there is no secret to store"),
-            ("mode", self.mode != Mode::Set && !dynamic, "only dynamic filters support deletion and expiry"),
-            ("up_to", self.up_to.is_some() && !dynamic, "only dynamic filters keep their rate as they grow"),
-            ("prefer", self.prefer.is_some() && !fast, "only fast filters have a choice of layouts"),
-            ("except", self.exceptions && dynamic, "a dynamic filter cannot have exceptions"),
+            (BuildOption::StoreSecret, self.store_secret && !is_keyed, "there is no secret to store"),
             (
-                "kind",
+                BuildOption::Mode,
+                self.mode != Mode::Set && !dynamic,
+                "only dynamic filters support deletion and expiry",
+            ),
+            (
+                BuildOption::UpTo,
+                self.up_to.is_some() && !dynamic,
+                "only dynamic filters keep their rate as they grow",
+            ),
+            (
+                BuildOption::Prefer,
+                self.prefer.is_some() && !fast,
+                "only fast filters have a choice of layouts",
+            ),
+            (BuildOption::Except, self.exceptions && dynamic, "a dynamic filter cannot have exceptions"),
+            (
+                BuildOption::Kind,
                 !fast && !sized_by_rate,
                 "the size of a compact or dynamic filter follows from the number of keys and the rate",
             ),
         ];
         match rules.iter().find(|(_, broken, _)| *broken) {
-            Some((option, _, why)) => Err(BuildError::option(option, why)),
+            Some((option, _, why)) => Err(BuildError::option(*option, why)),
             None => Ok(()),
         }
     }
@@ -298,8 +313,8 @@ impl BuildOptions {
         self.check()?;
         if self.is_built_at_once() {
             let (option, what) = match self.dialect {
-                Name::Native => ("kind", "compact"),
-                dialect => ("dialect", dialect.as_str()),
+                Name::Native => (BuildOption::Kind, "compact"),
+                dialect => (BuildOption::Dialect, dialect.as_str()),
             };
             let why = alloc::format!("a {what} filter cannot start empty: {AT_ONCE}").into();
             return Err(BuildError::Option { option, why });
@@ -361,5 +376,5 @@ impl BuildOptions {
 }
 
 fn number_unknown() -> BuildError {
-    BuildError::option("expected_keys", "the number of keys must be known")
+    BuildError::option(BuildOption::ExpectedKeys, "the number of keys must be known")
 }

@@ -21,7 +21,7 @@ use exceptions::with_exceptions;
 use fill::{Filled, fill};
 use fullbloom::Hashing;
 use fullbloom::SizeError;
-use fullbloom::error::BuildError;
+use fullbloom::error::{BuildError, BuildOption};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_any as any;
 use fullbloom_any as plan;
@@ -145,10 +145,10 @@ impl Args {
             BuildError::Option { option, why } => {
                 let failure = Failure::new(self.native.flag(option), why);
                 match option {
-                    "up_to" if self.dialect == Name::Native => {
+                    BuildOption::UpTo if self.dialect == Name::Native => {
                         failure.hint("give --dynamic or --deletable, too")
                     }
-                    "kind" if self.dialect == Name::Native => failure.hint("give --fpr"),
+                    BuildOption::Kind if self.dialect == Name::Native => failure.hint("give --fpr"),
                     _ => failure,
                 }
             }

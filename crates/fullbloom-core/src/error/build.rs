@@ -13,8 +13,8 @@ pub enum BuildError {
     Size(SizeError),
     /// A filter of this dialect and kind cannot have this option.
     Option {
-        /// The name of the option, as in `BuildOptions`.
-        option: &'static str,
+        /// The option.
+        option: BuildOption,
         /// What is wrong with it.
         why: Cow<'static, str>,
     },
@@ -28,13 +28,66 @@ pub enum BuildError {
     },
 }
 
+/// An option of `BuildOptions` that a filter cannot have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildOption {
+    /// The dialect.
+    Dialect,
+    /// The kind of a native filter.
+    Kind,
+    /// The number of keys to size the filter for.
+    ExpectedKeys,
+    /// The number of keys up to which a dynamic filter keeps its rate.
+    UpTo,
+    /// Deletion or expiry.
+    Mode,
+    /// The fastest or the smallest layout.
+    Prefer,
+    /// The seed of the hash.
+    Seed,
+    /// The secret of a keyed filter.
+    Secret,
+    /// Storing the secret in the file.
+    StoreSecret,
+    /// The label.
+    Label,
+    /// Exceptions.
+    Except,
+}
+
+impl BuildOption {
+    /// The name of the option in messages, such as `expected_keys`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            BuildOption::Dialect => "dialect",
+            BuildOption::Kind => "kind",
+            BuildOption::ExpectedKeys => "expected_keys",
+            BuildOption::UpTo => "up_to",
+            BuildOption::Mode => "mode",
+            BuildOption::Prefer => "prefer",
+            BuildOption::Seed => "seed",
+            BuildOption::Secret => "secret",
+            BuildOption::StoreSecret => "store_secret",
+            BuildOption::Label => "label",
+            BuildOption::Except => "except",
+        }
+    }
+}
+
+impl fmt::Display for BuildOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl BuildError {
-    pub fn option(option: &'static str, why: &'static str) -> BuildError {
+    pub fn option(option: BuildOption, why: &'static str) -> BuildError {
         BuildError::Option { option, why: why.into() }
     }
 
     /// The error for an option of native filters.
-    pub fn only_native(option: &'static str, dialect: &str) -> BuildError {
+    pub fn only_native(option: BuildOption, dialect: &str) -> BuildError {
         BuildError::Option { option, why: format!("only native filters support this, not {dialect}").into() }
     }
 }

@@ -6,6 +6,7 @@ use crate::input::{Keys, threads};
 use crate::numbers;
 use crate::secret;
 use fullbloom::Hashing;
+use fullbloom::error::BuildOption;
 use fullbloom_any::BuildOptions;
 use fullbloom_any::Kind;
 use fullbloom_dialects::Name;
@@ -101,14 +102,15 @@ impl NativeArgs {
     }
 
     /// The option of the command that sets an option of the builder.
-    pub fn flag(&self, option: &str) -> String {
+    pub fn flag(&self, option: BuildOption) -> String {
+        use BuildOption::{Kind, Mode, Secret, StoreSecret};
         match option {
-            "secret" | "store_secret" if self.keyed => "--keyed".to_owned(),
-            "secret" if self.secret.is_none() => "--store-secret".to_owned(),
-            "kind" | "mode" if self.deletable => "--deletable".to_owned(),
-            "kind" | "mode" if self.dynamic => "--dynamic".to_owned(),
-            "kind" => "--compact".to_owned(),
-            other => format!("--{}", other.replace('_', "-")),
+            Secret | StoreSecret if self.keyed => "--keyed".to_owned(),
+            Secret if self.secret.is_none() => "--store-secret".to_owned(),
+            Kind | Mode if self.deletable => "--deletable".to_owned(),
+            Kind | Mode if self.dynamic => "--dynamic".to_owned(),
+            Kind => "--compact".to_owned(),
+            other => format!("--{}", other.as_str().replace('_', "-")),
         }
     }
 
