@@ -142,7 +142,6 @@ impl Builder {
     fn start(options: &BuildOptions) -> Result<Builder, SizeError> {
         let request = options.request();
         let inner = match (full_kind(options.dialect), options.target) {
-            _ if options.is_native() => start_native(options)?,
             (Some(FilterType::Legacy), Target::Exact { .. }) => {
                 Inner::Dialect(Filter::<RocksDbLegacy>::new(&request).map(boxed)?)
             }
@@ -154,12 +153,14 @@ impl Builder {
                 // end.
                 Inner::Full { kind, builder: Box::new(rocksdb::Builder::new(policy(kind, 0, target)?)) }
             }
-            (None, _) => Inner::Dialect(match options.spark_seed {
-                Some(seed) => spark_2(&request, seed)?,
-                None => with_dialect!(options.dialect, D => D::empty(&request)?, native => {
-                    unreachable!("native filters are begun above")
-                }),
-            }),
+            (None, _) => match options.spark_seed {
+                Some(seed) => Inner::Dialect(spark_2(&request, seed)?),
+                None => {
+                    with_dialect!(options.dialect, D => Inner::Dialect(D::empty(&request)?), native => {
+                        start_native(options)?
+                    })
+                }
+            },
         };
         let (noted, inserted, failed) = (Noted::Nothing, 0, None);
         let builder = Builder { inner, options: options.clone(), noted, inserted, failed };

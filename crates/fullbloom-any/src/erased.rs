@@ -38,6 +38,12 @@ pub(super) trait Erased: Send + Sync + Any {
     fn count_ones(&self) -> u64;
     fn expected_fpr(&self) -> f64;
     fn estimated_keys(&self) -> Option<f64>;
+
+    /// Set bits, estimated keys and expected rate.
+    fn occupancy(&self) -> (u64, Option<f64>, f64) {
+        (self.count_ones(), self.estimated_keys(), self.expected_fpr())
+    }
+
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop>;
     fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError>;
     fn as_any(&self) -> &dyn Any;

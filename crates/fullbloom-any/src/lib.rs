@@ -565,16 +565,11 @@ impl AnyFilter {
         fill(self.count_ones(), self.geometry().bit_len)
     }
 
-    /// What the bits show: how many are set, the keys and the rate that follow. The set bits are counted once
-    /// for their number and the fill.
+    /// What the bits show: how many are set, the keys and the rate that follow. Reads the array of a native
+    /// filter once.
     pub fn occupancy(&self) -> Occupancy {
-        let (set_bits, bit_len) = (self.count_ones(), self.geometry().bit_len);
-        Occupancy {
-            set_bits,
-            fill: fill(set_bits, bit_len),
-            estimated_keys: self.estimated_keys(),
-            expected_fpr: self.expected_fpr(),
-        }
+        let (set_bits, estimated_keys, expected_fpr) = either!(&self.inner, filter => filter.occupancy());
+        Occupancy { set_bits, fill: fill(set_bits, self.geometry().bit_len), estimated_keys, expected_fpr }
     }
 
     /// The expected rate of the filter in its current state.

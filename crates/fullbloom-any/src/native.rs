@@ -3,10 +3,11 @@
 use crate::stored::{StoredFilter, each_kind};
 use crate::{AT_ONCE, AnyKeys, ChangeError, KeyHash, Kind, READ_ONLY};
 use alloc::vec::Vec;
+use fullbloom::Filter;
 use fullbloom_core::error::MergeError;
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::native::head::Head;
-use fullbloom_core::sizing::Geometry;
+use fullbloom_core::native::head::{Head, lines};
+use fullbloom_core::sizing::{Geometry, estimated_keys};
 use fullbloom_core::typed::{TypeError, Value};
 use fullbloom_dialects::Name;
 use fullbloom_dynamic::RemoveError;
@@ -95,6 +96,20 @@ impl StoredFilter {
             StoredFilter::FixedFast(filter) => filter.count_ones(),
             StoredFilter::Compact(filter) => filter.count_ones(),
             StoredFilter::Dynamic(_) | StoredFilter::FixedDynamic(_) => 0,
+        }
+    }
+
+    /// Set bits, estimated keys and expected rate.
+    pub(crate) fn occupancy(&self) -> (u64, Option<f64>, f64) {
+        match self {
+            StoredFilter::Fast(filter) => fast_occupancy(filter),
+            StoredFilter::FixedFast(filter) => fast_occupancy(filter),
+            StoredFilter::Compact(filter) => {
+                let (set_bits, fpr) = filter.occupancy();
+                (set_bits, Some(filter.keys() as f64), fpr)
+            }
+            // Its counts are exact and in memory.
+            _ => (0, self.estimated_keys(), self.expected_fpr()),
         }
     }
 
@@ -203,6 +218,13 @@ impl StoredFilter {
             _ => Err(unsupported(Name::Native.as_str(), "only fast filters can be intersected")),
         }
     }
+}
+
+/// As of [`StoredFilter::occupancy`], in one pass over the lines.
+fn fast_occupancy<S: AsRef<[u8]>>(filter: &Filter<S>) -> (u64, Option<f64>, f64) {
+    let (set_bits, share) = filter.shape().occupancy_now(lines(filter.bits()));
+    let Geometry { bit_len, probes, .. } = filter.geometry();
+    (set_bits, estimated_keys(set_bits, bit_len, probes), filter.head().fpr(share))
 }
 
 /// Why nothing can be merged into a fast filter that owns its memory and takes no keys.

@@ -205,8 +205,9 @@ fn read(
     check: Check,
 ) -> Result<AnyFilter, DecodeError> {
     let mut filter = match dialect {
-        Name::Native => read_native(bytes, options, check)?,
-        _ if options.secret.is_some() => return Err(DecodeError::Unknown { what: NO_SECRET }),
+        _ if options.secret.is_some() && dialect != Name::Native => {
+            return Err(DecodeError::Unknown { what: NO_SECRET });
+        }
         _ if options.geometry.is_none() && rocksdb::is_without_keys(dialect, bytes.as_ref()) => {
             let bytes = bytes.as_ref().to_vec();
             AnyFilter::from_dialect(Box::new(Constant { name: dialect, answer: false, bytes }))
@@ -217,7 +218,7 @@ fn read(
         }
         other => {
             with_dialect!(other, D => AnyFilter::from_dialect(D::read(bytes, options, check)?), native => {
-                unreachable!("native filters are read above")
+                read_native(bytes, options, check)?
             })
         }
     };

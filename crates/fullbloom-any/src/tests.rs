@@ -360,6 +360,25 @@ fn the_probes_of_a_key_are_the_bits_that_inserting_it_sets() {
 
 #[cfg(feature = "std")]
 #[test]
+fn one_pass_over_the_array_shows_what_three_do() {
+    let all = keys(0..3000);
+    let slices = slices(&all);
+    let kinds = [Kind::Fast, Kind::Compact, Kind::Dynamic];
+    let native = kinds.map(|kind| BuildOptions::new(Name::Native).kind(kind).expected_keys(2000));
+    let others = Name::ALL.iter().map(|name| BuildOptions::new(*name).expected_keys(2000));
+    for options in others.chain(native) {
+        let mut builder = options.begin().unwrap();
+        builder.insert_batch(slices.as_slice());
+        let filter = builder.finish().unwrap();
+        let (shown, dialect) = (filter.occupancy(), filter.dialect());
+        assert_eq!((shown.set_bits, shown.fill), (filter.count_ones(), filter.fill()), "{dialect}");
+        assert_eq!(shown.estimated_keys, filter.estimated_keys(), "{dialect}");
+        assert_eq!(shown.expected_fpr, filter.expected_fpr(), "{dialect}");
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
 fn every_kind_is_built_from_keys_and_from_their_hashes() {
     let keys: Vec<String> = (0..2000).map(|i| format!("key-{i}")).collect();
     let slices: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();

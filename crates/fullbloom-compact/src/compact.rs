@@ -6,6 +6,7 @@ use crate::probe::{ALL, LIMIT};
 use crate::shape::{LINE, PARTS, Shape};
 use alloc::sync::Arc;
 use core::ops::Range;
+use fullbloom_core::bits;
 use fullbloom_core::error::DecodeError;
 use fullbloom_core::kernel::Cpu;
 use fullbloom_core::kernel::pipeline::{Answers, Source};
@@ -106,15 +107,31 @@ impl Compact {
     /// The exact probability, over all hashes, that one is reported present: from the limits of all lines.
     /// Exceptions, which only lower it, are not counted.
     pub(crate) fn fpr_of(&self, bits: &[u8]) -> f64 {
+        self.fpr_reading(bits, |_| ())
+    }
+
+    /// The number of set bits, and [`fpr_of`](Self::fpr_of), in one pass.
+    pub(crate) fn occupancy(&self, bits: &[u8]) -> (u64, f64) {
+        let mut set_bits = 0;
+        let fpr = self.fpr_reading(bits, |part| set_bits += bits::count_ones(part, part.len() as u64 * 8));
+        (set_bits, fpr)
+    }
+
+    /// As [`fpr_of`](Self::fpr_of); calls `each` with every part of the array, in order.
+    fn fpr_reading(&self, bits: &[u8], mut each: impl FnMut(&[u8])) -> f64 {
         let shape = &self.shape;
         let (lines, _) = bits.as_chunks::<{ LINE as usize }>();
+        let mut next = 0;
         // The share of hashes that have not been answered by an earlier layer.
         let (mut left, mut sum) = (1.0, 0.0);
         for layer in &shape.layers {
-            let own = &lines[layer.first as usize..][..layer.lines as usize];
+            each(lines[next..layer.first as usize].as_flattened());
+            next = (layer.first + layer.lines) as usize;
+            let own = &lines[layer.first as usize..next];
             // The shares of hashes that the lines keep and compare in fewer columns, and in one more.
             let (mut fewer, mut more) = (0.0, 0.0);
             for (line, at) in own.iter().zip((0..).step_by(PARTS as usize)) {
+                each(line);
                 let kept = match line[LIMIT] {
                     ALL => PARTS,
                     limit => limit.into(),
@@ -128,6 +145,7 @@ impl Compact {
             sum += left * rate * (fewer + more / 2.0) / all;
             left *= 1.0 - (fewer + more) / all;
         }
+        each(lines[next..].as_flattened());
         rates::combine(
             sum * self.head.kept_share(),
             rates::collision_fpr(self.head.keys as f64, self.head.hash_bits),

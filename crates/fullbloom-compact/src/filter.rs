@@ -211,6 +211,12 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
         self.compact.fpr_of(self.bits.as_ref())
     }
 
+    /// [`count_ones`](Self::count_ones) and [`expected_fpr`](Self::expected_fpr), in one pass over the array.
+    #[doc(hidden)]
+    pub fn occupancy(&self) -> (u64, f64) {
+        self.compact.occupancy(self.bits.as_ref())
+    }
+
     /// The planned rate.
     pub fn planned_fpr(&self) -> f64 {
         self.compact.planned_fpr()

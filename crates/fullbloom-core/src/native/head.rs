@@ -5,6 +5,7 @@ use super::hashing::{Hasher, Hashing, Secret};
 use super::key_type;
 use crate::error::{DecodeError, MergeError};
 use crate::kernel::lines::Line;
+use crate::sizing as rates;
 use crate::typed::{KeyField, KeyForm, KeyType, TypeError};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -117,6 +118,15 @@ impl Head {
     #[inline]
     pub fn excepts(&self, hash: u64) -> bool {
         self.exceptions.as_ref().is_some_and(|exceptions| exceptions.excepts(hash))
+    }
+
+    /// The rate of a filter whose bits report this share of all hashes present.
+    pub fn fpr(&self, share: f64) -> f64 {
+        let fpr = share * self.kept_share();
+        match self.hash_bits {
+            64 => fpr,
+            shortened => rates::combine(fpr, rates::collision_fpr(self.keys as f64, shortened)),
+        }
     }
 
     /// The share of false positives that the exceptions do not reject.

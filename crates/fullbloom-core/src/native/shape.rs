@@ -111,23 +111,35 @@ impl Shape {
     /// The probability that an absent key is reported present, given exactly these bits: the average over all
     /// blocks, lines and runs of lanes of the product of the lanes' fills.
     pub fn fpr_now(&self, lines: &[Line]) -> f64 {
+        self.occupancy_now(lines).1
+    }
+
+    /// The number of set bits, and [`fpr_now`](Self::fpr_now), in one pass.
+    pub fn occupancy_now(&self, lines: &[Line]) -> (u64, f64) {
+        let mut set_bits = 0;
         let region = self.layout.region_lines() as usize;
         let blocks = lines.chunks_exact(self.layout.block_lines() as usize);
         let sum: f64 = blocks
             .map(|block| {
                 let regions = block.chunks_exact(region);
                 regions
-                    .map(|lines| lines.iter().map(|line| self.line_fpr(line)).sum::<f64>() / region as f64)
+                    .map(|lines| {
+                        let rates = lines.iter().map(|line| self.line_fpr(line, &mut set_bits));
+                        rates.sum::<f64>() / region as f64
+                    })
                     .product::<f64>()
             })
             .sum();
-        sum / self.blocks as f64
+        (set_bits, sum / self.blocks as f64)
     }
 
-    fn line_fpr(&self, line: &Line) -> f64 {
+    /// The rate of one line, whose set bits are added to `set_bits`.
+    fn line_fpr(&self, line: &Line, set_bits: &mut u64) -> f64 {
         let (words, _) = line.as_chunks::<4>();
         let ones = |word: usize| u32::from_le_bytes(words[word]).count_ones();
-        let fill: [f64; 8] = core::array::from_fn(|lane| f64::from(ones(lane) + ones(lane + 8)) / 64.0);
+        let set: [u32; 8] = core::array::from_fn(|lane| ones(lane) + ones(lane + 8));
+        *set_bits += u64::from(set.iter().sum::<u32>());
+        let fill = set.map(|set| f64::from(set) / 64.0);
         let probes = self.layout.line_probes() as usize;
         let runs = (0..8).map(|first| (0..probes).map(|i| fill[(first + i) % 8]).product::<f64>());
         runs.sum::<f64>() / 8.0

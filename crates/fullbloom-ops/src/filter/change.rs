@@ -52,7 +52,7 @@ impl Changing {
     /// A new filter. It is saved to the claimed file, if there is one.
     ///
     /// # Panics
-    /// If it is not a native filter that owns its memory.
+    /// If it is not a native filter.
     pub fn new(filter: AnyFilter, file: Option<(&Path, Claim)>) -> Changing {
         let (path, claim) = match file {
             Some((path, claim)) => (path.to_owned(), Some(claim)),
@@ -303,7 +303,7 @@ impl Changing {
 }
 
 fn stored(filter: &AnyFilter) -> &StoredFilter {
-    filter.as_native().expect("a native filter that owns its memory")
+    filter.as_native().expect("a native filter")
 }
 
 fn dynamic(filter: &AnyFilter) -> Option<&DynamicFilter> {
