@@ -184,14 +184,14 @@ pub fn inspect_with(sstable: &Sstable, look: impl FnOnce(&AnyFilter)) -> Inspect
 
 impl FilterFacts {
     pub(crate) fn of(filter: &AnyFilter) -> FilterFacts {
-        let geometry = filter.geometry();
+        let (geometry, occupancy) = (filter.geometry(), filter.occupancy());
         FilterFacts {
             dialect: filter.dialect(),
             bits: geometry.bit_len,
             probes: geometry.probes,
-            fill: filter.fill(),
-            expected_fpr: filter.expected_fpr(),
-            estimated_keys: filter.estimated_keys(),
+            fill: occupancy.fill,
+            expected_fpr: occupancy.expected_fpr,
+            estimated_keys: occupancy.estimated_keys,
             memory_bytes: geometry.byte_len(),
         }
     }
