@@ -1,7 +1,7 @@
 use super::*;
 use crate::kind::Kind;
 use fullbloom::Hashing;
-use fullbloom_core::error::{BuildError, BuildOption};
+use fullbloom_core::error::{BuildError, BuildOption, DecodeError};
 use fullbloom_core::keys::{Column, Offsets, Views};
 use fullbloom_core::sizing::Target;
 use fullbloom_core::typed::Value;
