@@ -38,12 +38,8 @@ pub(super) trait Erased: Send + Sync + Any {
     fn count_ones(&self) -> u64;
     fn expected_fpr(&self) -> f64;
     fn estimated_keys(&self) -> Option<f64>;
-
     /// Set bits, estimated keys and expected rate.
-    fn occupancy(&self) -> (u64, Option<f64>, f64) {
-        (self.count_ones(), self.estimated_keys(), self.expected_fpr())
-    }
-
+    fn occupancy(&self) -> (u64, Option<f64>, f64);
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop>;
     fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError>;
     fn as_any(&self) -> &dyn Any;
@@ -173,6 +169,10 @@ macro_rules! common {
 
         fn estimated_keys(&self) -> Option<f64> {
             Filter::estimated_keys(self)
+        }
+
+        fn occupancy(&self) -> (u64, Option<f64>, f64) {
+            Filter::occupancy(self)
         }
 
         fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
@@ -362,6 +362,10 @@ impl Erased for Constant {
 
     fn estimated_keys(&self) -> Option<f64> {
         (!self.answer).then_some(0.0)
+    }
+
+    fn occupancy(&self) -> (u64, Option<f64>, f64) {
+        (self.count_ones(), self.estimated_keys(), self.expected_fpr())
     }
 
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {

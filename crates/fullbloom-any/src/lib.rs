@@ -401,8 +401,8 @@ impl AnyFilter {
         fill(self.count_ones(), self.geometry().bit_len)
     }
 
-    /// What the bits show: how many are set, the keys and the rate that follow. Reads the array of a native
-    /// filter once.
+    /// What the bits show: how many are set, the keys and the rate that follow. Reads the array once, except
+    /// where a dialect's rate is measured by lookups.
     pub fn occupancy(&self) -> Occupancy {
         let (set_bits, estimated_keys, expected_fpr) = either!(&self.inner, filter => filter.occupancy());
         Occupancy { set_bits, fill: fill(set_bits, self.geometry().bit_len), estimated_keys, expected_fpr }

@@ -14,7 +14,7 @@ mod traits;
 pub use fullbloom_core::part::{Check, Part};
 pub use lenient::Lenient;
 pub(crate) use traits::by_positions;
-pub use traits::{Dialect, Doubt, Format, Insert, Size, Weakness};
+pub use traits::{Counted, Dialect, Doubt, Format, Insert, Size, Weakness};
 
 use alloc::vec::Vec;
 use fullbloom_core::bits::Owned;
@@ -175,13 +175,22 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 
     /// The expected rate of the filter in its current state. Reads the whole array.
     pub fn expected_fpr(&self) -> f64 {
-        self.dialect.fpr_of(self.bits.as_ref())
+        self.dialect.fpr_of(&Counted::new(self.bits.as_ref()))
     }
 
     /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, for example
     /// for a full filter. Reads the whole array.
     pub fn estimated_keys(&self) -> Option<f64> {
-        self.dialect.keys_of(self.bits.as_ref())
+        self.dialect.keys_of(&Counted::new(self.bits.as_ref()))
+    }
+
+    /// Set bits, estimated keys and expected rate, with one count of the bits.
+    #[doc(hidden)]
+    pub fn occupancy(&self) -> (u64, Option<f64>, f64) {
+        let bits = Counted::new(self.bits.as_ref());
+        // First, because it may note the number of set bits on its way.
+        let fpr = self.dialect.fpr_of(&bits);
+        (bits.set_bits(&self.dialect), self.dialect.keys_of(&bits), fpr)
     }
 
     /// The same filter over the same bits, borrowed.

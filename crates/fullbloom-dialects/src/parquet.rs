@@ -26,7 +26,7 @@
 //! ```
 
 use super::Name;
-use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
+use crate::filter::{Check, Counted, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{xxh64, xxh64_chunk, xxh64_word};
 use crate::kernel::blocks;
 use crate::kernel::split::{self, SplitBlock};
@@ -204,11 +204,18 @@ impl Dialect for Parquet {
     }
 
     /// Exact: the mean over the blocks of the product of their words' fills.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
-        let (blocks, _) = bits.as_chunks::<{ BLOCK as usize }>();
-        let fill = |word: &[u8; 4]| f64::from(u32::from_le_bytes(*word).count_ones()) / 32.0;
-        let rate = |block: &SplitBlock| block.as_chunks().0.iter().map(fill).product::<f64>();
-        blocks.iter().map(rate).sum::<f64>() / blocks.len().max(1) as f64
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
+        let (blocks, _) = bits.bits().as_chunks::<{ BLOCK as usize }>();
+        let mut set_bits = 0;
+        let mut fill = |word: &[u8; 4]| {
+            let ones = u32::from_le_bytes(*word).count_ones();
+            set_bits += u64::from(ones);
+            f64::from(ones) / 32.0
+        };
+        let rates = blocks.iter().map(|block| block.as_chunks().0.iter().map(&mut fill).product::<f64>());
+        let sum: f64 = rates.sum();
+        bits.note(set_bits);
+        sum / blocks.len().max(1) as f64
     }
 }
 

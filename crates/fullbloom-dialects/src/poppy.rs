@@ -35,7 +35,7 @@
 //! ```
 
 use super::Name;
-use crate::filter::{Check, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
+use crate::filter::{Check, Counted, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::wyhash_poppy;
 use crate::probe::{self, Mod64};
 use core::f64::consts::LN_2;
@@ -356,19 +356,25 @@ impl Dialect for Poppy {
     }
 
     /// The mean over the buckets, for the keys that pass the cache.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
-        let buckets = bits[self.buckets()].chunks_exact(BUCKET_BYTES as usize);
-        let fill = |bucket| bits::count_ones(bucket, BUCKET) as f64 / BUCKET as f64;
-        let sum: f64 = buckets.map(|bucket| fill(bucket).powf(self.probes.into())).sum();
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
+        let buckets = bits.bits()[self.buckets()].chunks_exact(BUCKET_BYTES as usize);
+        let mut set_bits = 0;
+        let rates = buckets.map(|bucket| {
+            let ones = bits::count_ones(bucket, BUCKET);
+            set_bits += ones;
+            (ones as f64 / BUCKET as f64).powf(self.probes.into())
+        });
+        let sum: f64 = rates.sum();
+        bits.note(set_bits);
         let passing = match self.cache_len {
             0 => 1.0,
-            len => bits::count_ones(&bits[self.cache()], 8 * len) as f64 / (8 * len) as f64,
+            len => bits::count_ones(&bits.bits()[self.cache()], 8 * len) as f64 / (8 * len) as f64,
         };
         passing * sum / self.buckets.divisor() as f64
     }
 
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
-        estimated_keys(self.count_ones(bits), self.geometry().bit_len, self.probes)
+    fn keys_of(&self, bits: &Counted<'_>) -> Option<f64> {
+        estimated_keys(bits.set_bits(self), self.geometry().bit_len, self.probes)
     }
 
     fn fpr_with(&self, keys: f64) -> f64 {

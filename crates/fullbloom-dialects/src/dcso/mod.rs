@@ -35,7 +35,7 @@ mod rate;
 
 use super::Name;
 use crate::filter::by_positions;
-use crate::filter::{Check, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
+use crate::filter::{Check, Counted, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::fnv1_64;
 use crate::probe::{self, Mod64};
 use core::f64::consts::LN_2;
@@ -208,22 +208,22 @@ impl Dialect for Dcso {
     }
 
     /// Where the size collapses, 65,536 hashes are looked up.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         const LOOKUPS: u32 = 1 << 16;
         if self.probes == 0 {
             return 1.0;
         }
         if self.collapses() {
             let mut random = rate::Random(1);
-            let yes = (0..LOOKUPS).filter(|_| self.test(bits, below_modulus(random.next()))).count();
+            let yes = (0..LOOKUPS).filter(|_| self.test(bits.bits(), below_modulus(random.next()))).count();
             return yes as f64 / f64::from(LOOKUPS);
         }
-        let fill = self.count_ones(bits) as f64 / self.bits.max(1) as f64;
+        let fill = bits.set_bits(self) as f64 / self.bits.max(1) as f64;
         fill.powf(self.probes.into())
     }
 
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
-        estimated_keys(self.count_ones(bits), self.bits, self.probes)
+    fn keys_of(&self, bits: &Counted<'_>) -> Option<f64> {
+        estimated_keys(bits.set_bits(self), self.bits, self.probes)
     }
 
     fn fpr_with(&self, keys: f64) -> f64 {

@@ -2,6 +2,7 @@
 
 use crate::Name;
 use crate::kernel::each;
+use core::cell::Cell;
 use core::fmt;
 use core::ops::Range;
 use fullbloom_core::bits;
@@ -14,6 +15,44 @@ use fullbloom_core::sealed::{Sealed, Words};
 use fullbloom_core::sizing::math::Float as _;
 use fullbloom_core::sizing::{self, Geometry, Request};
 use fullbloom_core::wire::{Output, Stop};
+
+/// The bits of a filter, whose set bits are counted once for all that follows from them.
+#[derive(Debug)]
+pub struct Counted<'a> {
+    bits: &'a [u8],
+    set_bits: Cell<Option<u64>>,
+}
+
+impl<'a> Counted<'a> {
+    pub(crate) fn new(bits: &'a [u8]) -> Counted<'a> {
+        Counted { bits, set_bits: Cell::new(None) }
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &'a [u8] {
+        self.bits
+    }
+
+    /// [`Dialect::count_ones`].
+    pub fn set_bits<D: Dialect>(&self, dialect: &D) -> u64 {
+        let set_bits = self.set_bits.get().unwrap_or_else(|| dialect.count_ones(self.bits));
+        self.note(set_bits);
+        set_bits
+    }
+
+    /// The number of set bits among the first `len`, which are counted apart unless they are all.
+    pub(crate) fn set_in_first<D: Dialect>(&self, dialect: &D, len: u64) -> u64 {
+        match len == dialect.geometry().bit_len {
+            true => self.set_bits(dialect),
+            false => bits::count_ones(self.bits, len),
+        }
+    }
+
+    /// Notes the number of set bits, for a rate that is computed from parts of the array.
+    pub(crate) fn note(&self, set_bits: u64) {
+        self.set_bits.set(Some(set_bits));
+    }
+}
 
 /// One system's exact rule from a key to an answer. A value of it is bound to one geometry.
 ///
@@ -61,21 +100,19 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     }
 
     /// The expected rate of these bits: every probe of an absent key hits a set bit with probability `fill`.
-    /// Reads the whole array.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         if probes == 0 {
             return 1.0;
         }
-        let fill = self.count_ones(bits) as f64 / bit_len.max(1) as f64;
+        let fill = bits.set_bits(self) as f64 / bit_len.max(1) as f64;
         fill.powf(f64::from(probes))
     }
 
-    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated. Reads the
-    /// whole array.
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated.
+    fn keys_of(&self, bits: &Counted<'_>) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::estimated_keys(self.count_ones(bits), bit_len, probes)
+        sizing::estimated_keys(bits.set_bits(self), bit_len, probes)
     }
 
     /// The expected rate with this many distinct keys, by the dialect's own model.

@@ -2,13 +2,13 @@
 
 use crate::Name;
 use crate::filter::by_positions;
-use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
+use crate::filter::{Check, Counted, Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_128;
 use crate::probe::{self, BitLen};
 use core::f64::consts::LN_2;
 use core::marker::PhantomData;
 use core::ops::Range;
-use fullbloom_core::bits::{BIG_ENDIAN_WORDS, count_ones};
+use fullbloom_core::bits::BIG_ENDIAN_WORDS;
 use fullbloom_core::error::{DecodeError, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
@@ -138,15 +138,15 @@ impl<T: Strategy> Dialect for Funnelled<T> {
 
     by_positions!();
 
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         let range = T::RANGE.unwrap_or(bit_len);
-        modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into())
+        modulo_fill(range, bit_len, |n| bits.set_in_first(self, n)).powf(probes.into())
     }
 
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+    fn keys_of(&self, bits: &Counted<'_>) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        estimated_keys_within(T::RANGE, bit_len, probes, |n| count_ones(bits, n))
+        estimated_keys_within(T::RANGE, bit_len, probes, |n| bits.set_in_first(self, n))
     }
 
     fn weakness(&self) -> Option<Weakness> {

@@ -3,7 +3,7 @@
 use super::rate;
 use crate::Name;
 use crate::filter::by_positions;
-use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View};
+use crate::filter::{Check, Counted, Dialect, Filter, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::probe::{self, Mod32};
 use core::marker::PhantomData;
@@ -158,7 +158,7 @@ impl<T: Tail> Dialect for Policy<T> {
     }
 
     /// Measured on the bits themselves, with 2^17 hashes, or more where few hit.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         rate::fpr_of(self, bits)
     }
 }

@@ -6,7 +6,7 @@
 //! keys, ten times. The rate depends on the hashes alone, so hashes are sampled instead of keys.
 
 use super::policy::{Policy, Tail};
-use crate::filter::{Dialect, Insert};
+use crate::filter::{Counted, Dialect, Insert};
 use fullbloom_core::bits::Owned;
 #[cfg(not(feature = "std"))]
 use fullbloom_core::sizing::math::Float as _;
@@ -62,7 +62,7 @@ fn unevenness(bit_len: u64) -> f64 {
 }
 
 /// The rate of these bits.
-pub(crate) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &[u8]) -> f64 {
+pub(crate) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &Counted<'_>) -> f64 {
     let Geometry { bit_len, probes, .. } = policy.geometry();
     if probes == 0 {
         return 1.0;
@@ -70,8 +70,8 @@ pub(crate) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &[u8]) -> f64 {
     // A filter of few bits has few distinct answers: 64 hashes per bit are enough.
     let most = bit_len.saturating_mul(64).clamp(1 << 12, MOST_ASKED.into()) as u32;
     let mut tally = Tally::default();
-    tally.look_up(policy, bits, u32::MAX, LOOKUPS.min(most), ENOUGH, most);
-    let fill = || fullbloom_core::bits::count_ones(bits, bit_len) as f64 / bit_len as f64;
+    tally.look_up(policy, bits.bits(), u32::MAX, LOOKUPS.min(most), ENOUGH, most);
+    let fill = || bits.set_bits(policy) as f64 / bit_len as f64;
     tally.rate().unwrap_or_else(|| fill().powf(f64::from(probes)))
 }
 

@@ -10,12 +10,11 @@
 use super::{rate, sizing};
 use crate::Name;
 use crate::filter::by_positions;
-use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
+use crate::filter::{Check, Counted, Dialect, Doubt, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use core::ops::Range;
-use fullbloom_core::bits::count_ones;
 use fullbloom_core::error::{DecodeError, MergeError, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
@@ -127,15 +126,15 @@ impl Dialect for Libbloom {
     }
 
     /// By the uneven model where the array is long enough for it.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         match self.keys_of(bits) {
             Some(keys) => self.fpr_with(keys),
             None => 1.0,
         }
     }
 
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
-        let (set_bits, probes) = (count_ones(bits, self.bit_len), self.probes.into());
+    fn keys_of(&self, bits: &Counted<'_>) -> Option<f64> {
+        let (set_bits, probes) = (bits.set_bits(self), self.probes.into());
         if rate::is_uneven(self.bit_len, probes) {
             return rate::keys_for(set_bits, self.bit_len, probes);
         }

@@ -10,7 +10,7 @@
 use super::sizing::{MAX_FAST_LOCAL, fast_local_fpr};
 use super::{FilterType, Policy, TRAILER, require_marker, split};
 use crate::Name;
-use crate::filter::{Check, Dialect, Format, Insert, Size};
+use crate::filter::{Check, Counted, Dialect, Format, Insert, Size};
 use crate::hash::{xxph3_chunk, xxph3_rocksdb};
 use crate::kernel::blocks::{Filter, FilterMut};
 use crate::kernel::{local, scalar};
@@ -171,13 +171,14 @@ impl Dialect for RocksDb {
 
     /// The mean over the blocks of each block's own rate: a crowded block adds more errors than two
     /// half-empty ones save.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
-        let (blocks, _) = bits.as_chunks::<{ BLOCK as usize }>();
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
+        let (blocks, _) = bits.bits().as_chunks::<{ BLOCK as usize }>();
         let blocks = &blocks[..self.blocks as usize];
         let mut with_set_bits = [0u64; 513];
         for block in blocks {
             with_set_bits[bits::count_ones(block, 8 * BLOCK) as usize] += 1;
         }
+        bits.note((0..).zip(with_set_bits).map(|(set, blocks)| set * blocks).sum());
         let rate = |set: usize| (set as f64 / 512.0).powi(self.probes.into());
         let sum: f64 = with_set_bits.iter().enumerate().map(|(set, &n)| n as f64 * rate(set)).sum();
         sum / blocks.len() as f64

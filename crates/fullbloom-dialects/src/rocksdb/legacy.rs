@@ -10,7 +10,7 @@
 
 use super::{FilterType, Policy, TRAILER, rate, split};
 use crate::Name;
-use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
+use crate::filter::{Check, Counted, Dialect, Doubt, Format, Insert, Size};
 use crate::hash::bloom32_rocksdb;
 use crate::probe::{self, Mod32};
 use core::ops::{Range, RangeInclusive};
@@ -171,10 +171,10 @@ impl Dialect for RocksDbLegacy {
     /// Measured on the filter itself, with hashes spread evenly over all 2^32. No formula is accurate,
     /// because the probes of one key are equally spaced and some spacings fall on few bits. 1,024 hashes per
     /// line, 2^14 to 2^20 in total, give the rate to within 1 % from 1,000 lines on, at 10 bits per key.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         const GOLDEN: u32 = 0x9e37_79b9;
         let lookups = self.lines().saturating_mul(1024).clamp(1 << 14, 1 << 20);
-        let hit = (0..lookups).filter(|i| self.test(bits, i.wrapping_mul(GOLDEN))).count();
+        let hit = (0..lookups).filter(|i| self.test(bits.bits(), i.wrapping_mul(GOLDEN))).count();
         hit as f64 / f64::from(lookups)
     }
 }

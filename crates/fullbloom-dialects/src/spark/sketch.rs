@@ -2,13 +2,13 @@
 
 use crate::Name;
 use crate::filter::by_positions;
-use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, Weakness};
+use crate::filter::{Check, Counted, Dialect, Filter, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
 use crate::probe::{self, BitLen};
 use core::f64::consts::LN_2;
 use core::marker::PhantomData;
 use core::ops::Range;
-use fullbloom_core::bits::{BIG_ENDIAN_WORDS, count_ones};
+use fullbloom_core::bits::BIG_ENDIAN_WORDS;
 use fullbloom_core::error::{DecodeError, MergeError, SizeError};
 use fullbloom_core::keys::{KeyHasher, TakesIntegers};
 use fullbloom_core::sealed::Sealed;
@@ -183,19 +183,19 @@ impl<V: Version> Dialect for Sketch<V> {
 
     by_positions!();
 
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
+    fn fpr_of(&self, bits: &Counted<'_>) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         if let Some(range) = V::RANGE {
-            return modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into());
+            return modulo_fill(range, bit_len, |n| bits.set_in_first(self, n)).powf(probes.into());
         }
-        let set = count_ones(bits, bit_len);
+        let set = bits.set_bits(self);
         let keys = estimated_keys(set, bit_len, probes).unwrap_or(0.0); // a full filter: any number
         stepped_fpr(set as f64 / bit_len as f64, keys, bit_len, probes)
     }
 
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+    fn keys_of(&self, bits: &Counted<'_>) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        estimated_keys_within(V::RANGE, bit_len, probes, |n| count_ones(bits, n))
+        estimated_keys_within(V::RANGE, bit_len, probes, |n| bits.set_in_first(self, n))
     }
 
     fn weakness(&self) -> Option<Weakness> {

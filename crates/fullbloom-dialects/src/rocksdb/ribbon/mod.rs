@@ -16,7 +16,7 @@ pub(crate) mod solution;
 
 use super::{TRAILER, require_marker, split};
 use crate::Name;
-use crate::filter::{Check, Dialect, Format};
+use crate::filter::{Check, Counted, Dialect, Format};
 use crate::rocksdb::fast_local::Xxph3;
 use core::ops::Range;
 use fullbloom_core::error::DecodeError;
@@ -108,13 +108,13 @@ impl Dialect for RocksDbRibbon {
         self.layout.expected_fpr()
     }
 
-    fn fpr_of(&self, _bits: &[u8]) -> f64 {
+    fn fpr_of(&self, _bits: &Counted<'_>) -> f64 {
         self.layout.expected_fpr()
     }
 
     /// The number of keys for which RocksDB would choose this many slots; the bits do not show it. The
     /// uncertainty is one block of 128 slots.
-    fn keys_of(&self, _bits: &[u8]) -> Option<f64> {
+    fn keys_of(&self, _bits: &Counted<'_>) -> Option<f64> {
         let slots = self.blocks().checked_mul(sizing::BLOCK)?;
         Some(sizing::keys_for(slots) as f64)
     }
