@@ -124,7 +124,8 @@ pub(crate) fn inspect_file(path: &Path, file: &File) -> Result<Report<Inspected,
     for chunk in file.chunks() {
         let Some(bytes) = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))? else { continue };
         let view = Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
-        let (geometry, estimated_keys) = (view.geometry(), view.estimated_keys());
+        let geometry = view.geometry();
+        let (set_bits, estimated_keys, expected_fpr) = view.occupancy();
         let distinct = chunk.distinct.map(|n| n as f64).or(estimated_keys).filter(|n| *n >= 0.5);
         let record = ColumnRecord {
             path: path.display().to_string(),
@@ -132,9 +133,9 @@ pub(crate) fn inspect_file(path: &Path, file: &File) -> Result<Report<Inspected,
             bits: geometry.bit_len,
             probes: geometry.probes,
             bytes: bytes.len() as u64,
-            fill: view.fill(),
+            fill: set_bits as f64 / geometry.bit_len.max(1) as f64,
             estimated_keys,
-            expected_fpr: view.expected_fpr(),
+            expected_fpr,
             row_group: chunk.row_group,
             column: chunk.name.clone(),
             physical_type: chunk.physical_type.to_string(),

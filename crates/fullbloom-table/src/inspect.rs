@@ -84,11 +84,8 @@ struct Sums {
 
 impl Sums {
     fn add<D: Dialect, S: AsRef<[u8]>>(&mut self, filter: &Filter<D, S>) {
-        self.add_with_fpr(filter, filter.expected_fpr());
-    }
-
-    fn add_with_fpr<D: Dialect, S: AsRef<[u8]>>(&mut self, filter: &Filter<D, S>, fpr: f64) {
-        self.sum(D::NAME, filter.geometry(), filter.count_ones(), filter.estimated_keys(), fpr);
+        let (set_bits, estimated, fpr) = filter.occupancy();
+        self.sum(D::NAME, filter.geometry(), set_bits, estimated, fpr);
     }
 
     fn sum(&mut self, name: Name, geometry: Geometry, set_bits: u64, estimated: Option<f64>, fpr: f64) {
@@ -133,7 +130,8 @@ impl Sums {
         let first = (self.partitions as u32).wrapping_mul(asked) | 1;
         let hashes = (0..asked).map(|i| first.wrapping_add(i).wrapping_mul(GOLDEN));
         let hit = hashes.filter(|hash| view.may_contain_hash(*hash)).count();
-        self.add_with_fpr(&view, hit as f64 / f64::from(asked));
+        let fpr = hit as f64 / f64::from(asked);
+        self.sum(D::NAME, view.geometry(), view.count_ones(), view.estimated_keys(), fpr);
     }
 
     fn add_full(&mut self, content: &[u8], family: Family) {
