@@ -2,9 +2,9 @@
 
 use crate::targets::{Probe, Targets};
 use bytes::{BufMut, Bytes};
-
+use fullbloom::keys::{Hasher, Key, KeyHasher as _};
+use fullbloom::storage::Part;
 use fullbloom_compact::CompactFilter;
-use fullbloom_core::hash::Fold64;
 use slatedb::{Filter, FilterQuery, FilterTarget};
 use std::sync::Arc;
 
@@ -12,71 +12,42 @@ use std::sync::Arc;
 /// bytes look present.
 const PREFIX_SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The seed of the native hash, as in filters built without one.
-pub(crate) const SEED: u64 = 0;
+/// A prefix as a key of a filter.
+pub(crate) struct Prefix<'a>(pub(crate) &'a [u8]);
 
-/// Keys up to this many bytes are hashed without a call.
-const SHORT: usize = 32;
+impl Key<Hasher> for Prefix<'_> {
+    #[inline]
+    fn hash_with(&self, hasher: &Hasher) -> u64 {
+        hasher.hash(self.0) ^ PREFIX_SALT
+    }
 
-/// The stored hash of a prefix, from the filter's hash of its bytes.
-#[inline]
-pub(crate) fn prefix_hash(hash: u64) -> u64 {
-    hash ^ PREFIX_SALT
+    fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.0);
+    }
 }
+
+/// Keys up to this many bytes are looked up without a further call.
+const SHORT: usize = 32;
 
 /// A filter of one of the kinds that a policy reads. Each kind is a type, so that the lookups of one are
 /// compiled without the others: SlateDB calls them through a trait object anyway.
 pub(crate) trait Kind: Send + Sync + 'static {
-    /// For keys of at most [`SHORT`] bytes.
-    fn may_contain_short(&self, key: &[u8]) -> bool {
-        self.may_contain_key(key)
-    }
-
     fn may_contain_key(&self, key: &[u8]) -> bool;
     fn may_contain_prefix(&self, prefix: &[u8]) -> bool;
     fn put(&self, writer: &mut dyn BufMut);
     fn size(&self) -> usize;
 }
 
-/// Kind `fast`, with the hash that the policies use: it is known when this is compiled, except for its
-/// numbers.
-struct Fast {
-    filter: fullbloom::Filter,
-    hasher: Fold64,
-}
-
-impl Kind for Fast {
-    #[inline(always)]
-    fn may_contain_short(&self, key: &[u8]) -> bool {
-        self.filter.may_contain_hash(self.hasher.hash(key))
-    }
-
-    fn may_contain_key(&self, key: &[u8]) -> bool {
-        self.filter.may_contain(key)
-    }
-
-    fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
-        self.filter.may_contain_prefix(prefix)
-    }
-
-    fn put(&self, writer: &mut dyn BufMut) {
-        self.filter.put(writer);
-    }
-
-    fn size(&self) -> usize {
-        Kind::size(&self.filter)
-    }
-}
-
 macro_rules! native_kind {
     ($Filter:ty) => {
         impl Kind for $Filter {
+            #[inline]
             fn may_contain_key(&self, key: &[u8]) -> bool {
                 self.may_contain(key)
             }
 
             fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
-                self.may_contain_hash(prefix_hash(self.hash(prefix)))
+                self.may_contain(Prefix(prefix))
             }
 
             fn put(&self, writer: &mut dyn BufMut) {
@@ -91,6 +62,7 @@ macro_rules! native_kind {
 }
 
 native_kind!(fullbloom::Filter);
+native_kind!(fullbloom::Filter<Part<Bytes>>);
 native_kind!(CompactFilter);
 
 /// Bytes that cannot be decoded. They answer "maybe", and are passed on as they are.
@@ -120,24 +92,9 @@ struct TableFilter<K> {
     targets: Targets,
 }
 
-fn table<K: Kind>(kind: K, targets: Targets) -> Arc<dyn Filter> {
+/// The filter of a table.
+pub(crate) fn table<K: Kind>(kind: K, targets: Targets) -> Arc<dyn Filter> {
     Arc::new(TableFilter { kind: Arc::new(kind), targets })
-}
-
-/// The filter of a table, of kind `fast`.
-pub(crate) fn fast(filter: fullbloom::Filter, targets: Targets) -> Arc<dyn Filter> {
-    let hasher = Fold64::new(SEED);
-    // The hash of no bytes is odd. A filter with another hash, or with only the leading bits of this one,
-    // differs here.
-    match filter.hash(b"") == hasher.hash(b"") {
-        true => table(Fast { filter, hasher }, targets),
-        false => table(filter, targets),
-    }
-}
-
-/// The filter of a table, of kind `compact`.
-pub(crate) fn compact(filter: CompactFilter, targets: Targets) -> Arc<dyn Filter> {
-    table(filter, targets)
 }
 
 /// The filter of a table whose bytes are unknown; empty for a table without one.
@@ -147,13 +104,24 @@ pub(crate) fn unknown(bytes: Bytes, targets: Targets) -> Arc<dyn Filter> {
 
 /// Reads an encoded filter. The bits are copied into aligned memory and not compared with their checksums.
 pub(crate) fn decode(bytes: &[u8], targets: Targets) -> Arc<dyn Filter> {
-    if let Some(filter) = fullbloom::Filter::view(bytes).ok().and_then(|view| view.try_clone().ok()) {
-        return fast(filter, targets);
+    if let Ok(filter) = fullbloom::Filter::view(bytes) {
+        // A filter that takes no keys stays with its bytes.
+        return match filter.to_mutable() {
+            Ok(filter) => table(filter, targets),
+            Err(_) => in_place(Bytes::copy_from_slice(bytes), targets),
+        };
     }
     if let Some(filter) = CompactFilter::view(bytes).ok().and_then(|view| view.try_clone().ok()) {
-        return compact(filter, targets);
+        return table(filter, targets);
     }
     unknown(Bytes::copy_from_slice(bytes), targets)
+}
+
+fn in_place(bytes: Bytes, targets: Targets) -> Arc<dyn Filter> {
+    match fullbloom::Filter::over(bytes.clone()) {
+        Ok(filter) => table(filter, targets),
+        Err(_) => unknown(bytes, targets),
+    }
 }
 
 impl<K: Kind> TableFilter<K> {
@@ -172,7 +140,7 @@ impl<K: Kind> Filter for TableFilter<K> {
     fn might_match(&self, query: &FilterQuery) -> bool {
         match &query.target {
             FilterTarget::Point(key) if self.targets.whole_key && key.len() <= SHORT => {
-                self.kind.may_contain_short(key)
+                self.kind.may_contain_key(key)
             }
             _ => self.might_match_other(query),
         }

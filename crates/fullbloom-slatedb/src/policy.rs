@@ -4,7 +4,7 @@ use crate::builder::Builder;
 use crate::filter;
 use crate::targets::Targets;
 use fullbloom::SizeError;
-use fullbloom::Sizing;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_compact::CompactFilter;
 use slatedb::{Filter, FilterBuilder, FilterPolicy, PrefixExtractor};

@@ -14,8 +14,6 @@ use around::CallAlone;
 use bytes::Bytes;
 use engine::{compacted, flush, settings, without_compaction};
 
-use fullbloom::keys::Hashes;
-use fullbloom_core::hash::Fold64;
 use fullbloom_slatedb::FullbloomPolicy;
 use rustix::time::{ClockId, clock_gettime};
 use slatedb::db_cache::{SplitCache, moka::MokaCache};
@@ -133,16 +131,12 @@ impl Work {
     }
 
     /// The filter of `fast(10)` without SlateDB's traits: its lookups are inlined into the loop.
-    fn measure_bare(&self, times: &mut Times) -> Result<(), fullbloom::SizeError> {
-        let (hasher, keys) = (Fold64::new(0), self.entries.len());
-        let hashes: Vec<u64> = self.entries.iter().map(|entry| hasher.hash(&entry.key)).collect();
-        let filter = timed(keys, &mut times[0], || {
-            let mut filter = fullbloom::Filter::with_bits_per_key(keys as u64, 10.0)?;
-            filter.insert_batch(&Hashes(&hashes));
-            Ok(filter)
-        })?;
+    fn measure_bare(&self, times: &mut Times) -> Result<(), fullbloom::BuildError> {
+        let mut builder = fullbloom::FilterBuilder::with_bits_per_key(10.0);
+        self.entries.iter().for_each(|entry| builder.add(&entry.key));
+        let filter = timed(self.entries.len(), &mut times[0], || builder.build())?;
         let look_up = |query: &FilterQuery| match &query.target {
-            FilterTarget::Point(key) => filter.may_contain_hash(hasher.hash(key)),
+            FilterTarget::Point(key) => filter.may_contain(key),
             _ => true,
         };
         self.look_up(look_up, times);
@@ -168,7 +162,7 @@ fn timed<T>(count: usize, times: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
 
 /// Building and single lookups of every policy. Two more rows show what surrounds the filter: the same filter
 /// without SlateDB's traits (its build starts with hashes), and a policy that only reads the key.
-fn filters(policies: &[Policy], keys: u64, rounds: usize) -> Result<(), fullbloom::SizeError> {
+fn filters(policies: &[Policy], keys: u64, rounds: usize) -> Result<(), fullbloom::BuildError> {
     let work = Work::new(keys);
     let (mut times, mut bare) = (vec![Times::default(); policies.len() + 1], Times::default());
     for _ in 0..rounds {
