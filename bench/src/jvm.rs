@@ -72,13 +72,14 @@ fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Erro
         let mut filter = Filter::<D>::with_fpr(count, RATE)?;
         for start in (0..count).step_by(1 << 16) {
             let keys: Vec<[u8; 8]> = (start..count.min(start + (1 << 16))).map(key).collect();
-            filter.insert_batch(&keys);
+            filter.insert_batch(&keys)?;
         }
         let hashes = [&present, &absent].map(|keys| keys.iter().map(|k| filter.hash(k)).collect::<Vec<_>>());
+        let raw = hashes.each_ref().map(|hashes| hashes.iter().map(|h| h.to_raw()).collect::<Vec<_>>());
         let bits = filter.geometry().bit_len;
         for (what, mode) in [("insert", "build"), ("present", "single"), ("absent", "single")] {
-            let (keys, hashes) =
-                if what == "absent" { (&absent, &hashes[1]) } else { (&present, &hashes[0]) };
+            let which = usize::from(what == "absent");
+            let (keys, hashes, raw) = ([&present, &absent][which], &hashes[which], &raw[which]);
             let mut round = |who: usize| -> Result<(f64, u64), Box<dyn Error>> {
                 if who == 0 {
                     return jvm.ask(what);
@@ -87,23 +88,29 @@ fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Erro
                 let seconds = harness::time(1, || {
                     counted = black_box(match (what, who, options.hashed) {
                         ("insert", 1, false) => keys.iter().map(|k| u64::from(filter.insert(k))).sum(),
-                        ("insert", 1, true) => hashes.iter().map(|h| u64::from(filter.insert_hash(*h))).sum(),
+                        ("insert", 1, true) => {
+                            let mut insert = |h: &_| filter.insert_hash(*h).expect("its own hash");
+                            hashes.iter().map(|h| u64::from(insert(h))).sum()
+                        }
                         ("insert", _, false) => {
-                            filter.insert_batch(keys);
+                            filter.insert_batch(keys).expect("the keys fit");
                             0
                         }
                         ("insert", _, true) => {
-                            filter.insert_batch(&Hashes(hashes));
+                            let batch = Hashes::new(raw, filter.dialect().hasher());
+                            filter.insert_batch(&batch).expect("its own hashes");
                             0
                         }
                         (_, 1, false) => keys.iter().map(|k| u64::from(filter.may_contain(k))).sum(),
                         (_, 1, true) => hashes.iter().map(|h| u64::from(filter.may_contain_hash(*h))).sum(),
                         (_, _, hashed) => {
-                            let mut answers = vec![false; keys.len()];
-                            match hashed {
-                                true => filter.may_contain_batch(&Hashes(hashes), &mut answers),
-                                false => filter.may_contain_batch(keys, &mut answers),
-                            }
+                            let answers = match hashed {
+                                true => {
+                                    filter.may_contain_batch(&Hashes::new(raw, filter.dialect().hasher()))
+                                }
+                                false => filter.may_contain_batch(keys),
+                            };
+                            let answers = answers.expect("the keys fit");
                             answers.iter().map(|answer| u64::from(*answer)).sum()
                         }
                     });

@@ -144,12 +144,14 @@ fn fast(
 ) -> Result<(), Box<dyn Error>> {
     let mut filter = fullbloom::Filter::with_fpr(members.len() as u64, fpr)?;
     let mut answers = vec![false; absent.len()];
-    races.insert.time(FAST, members.len(), || filter.insert_batch(&Column(members)));
-    races.absent.time(FAST, absent.len(), || filter.may_contain_batch(&Column(absent), &mut answers));
+    races.insert.time(FAST, members.len(), || filter.insert_batch(&Column(members)).expect("the keys fit"));
+    races.absent.time(FAST, absent.len(), || {
+        filter.may_contain_batch_into(&Column(absent), &mut answers).expect("the keys fit")
+    });
     let some = &members[..absent.len().min(members.len())];
-    races
-        .present
-        .time(FAST, some.len(), || filter.may_contain_batch(&Column(some), &mut answers[..some.len()]));
+    races.present.time(FAST, some.len(), || {
+        filter.may_contain_batch_into(&Column(some), &mut answers[..some.len()]).expect("the keys fit")
+    });
     sizes.push((FAST, filter.bits().len() as u64));
     Ok(())
 }
@@ -166,16 +168,20 @@ fn dynamic(
     let mut answers = vec![false; absent.len().max(members.len())];
     races.insert.time(name, members.len(), || filter.insert_batch(&Column(members)).expect("memory to grow"));
     let len = absent.len();
-    races.absent.time(name, len, || filter.may_contain_batch(&Column(absent), &mut answers[..len]));
+    races.absent.time(name, len, || {
+        filter.may_contain_batch_into(&Column(absent), &mut answers[..len]).expect("the keys fit")
+    });
     let some = &members[..absent.len().min(members.len())];
-    races
-        .present
-        .time(name, some.len(), || filter.may_contain_batch(&Column(some), &mut answers[..some.len()]));
+    races.present.time(name, some.len(), || {
+        filter.may_contain_batch_into(&Column(some), &mut answers[..some.len()]).expect("the keys fit")
+    });
     assert!(answers[..some.len()].iter().all(|yes| *yes), "no key is lost");
     sizes.push((name, filter.memory()));
     if filter.mode() == Mode::Counting {
         let len = members.len();
-        races.remove.time(name, len, || filter.remove_batch(&Column(members), &mut answers[..len]));
+        races.remove.time(name, len, || {
+            filter.remove_batch(&Column(members), &mut answers[..len]).expect("a filter that deletes");
+        });
         assert_eq!(filter.keys(), 0);
     }
     Ok(())

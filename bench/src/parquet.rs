@@ -9,6 +9,7 @@ use fullbloom::keys::Hashes;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::Parquet;
+use fullbloom_dialects::filter::Dialect;
 use fullbloom_dialects::hash::xxh64;
 use std::cell::RefCell;
 use std::error::Error;
@@ -55,14 +56,13 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let ours = RefCell::new(Filter::<Parquet>::new(&Request { expected_keys: entries, target })?);
     let sbbf = RefCell::new(Sbbf::new(&vec![0; bytes as usize]));
     let sbbf_rs = RefCell::new(sbbf_rs_safe::Filter::new(8, bytes as usize));
-    ours.borrow_mut().insert_batch(&members);
+    ours.borrow_mut().insert_batch(&members)?;
     for member in &members {
         sbbf.borrow_mut().insert(&member[..]);
         sbbf_rs.borrow_mut().insert_hash(their_xxh64(member, 0));
     }
     // Before anything is timed: the same answers.
-    let mut answers = vec![false; asked.len()];
-    ours.borrow().may_contain_batch(&asked, &mut answers);
+    let answers = ours.borrow().may_contain_batch(&asked)?;
     for ((key, &hash), &answer) in asked.iter().zip(&hashes).zip(&answers) {
         assert_eq!(sbbf.borrow().check(&key[..]), answer);
         assert_eq!(ours.borrow().may_contain(key), answer);
@@ -104,7 +104,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
             }
         }),
         Contestant::new("fullbloom", |_| {
-            ours.borrow().may_contain_batch(&asked, &mut **answers.borrow_mut());
+            ours.borrow().may_contain_batch_into(&asked, &mut **answers.borrow_mut()).expect("the keys fit");
         }),
     ];
     held("keys, half of them present", "batch", asked.len(), contestants, PEER);
@@ -117,7 +117,9 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
             }
         }),
         Contestant::new("fullbloom, hashes", |_| {
-            ours.borrow().may_contain_batch(&Hashes(&hashes), &mut **answers.borrow_mut());
+            let filter = ours.borrow();
+            let batch = Hashes::new(&hashes, filter.dialect().hasher());
+            filter.may_contain_batch_into(&batch, &mut **answers.borrow_mut()).expect("its own hashes");
         }),
     ];
     held("hashes made before", "batch", asked.len(), contestants, SBBF_RS_HASHES);
@@ -133,7 +135,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
                 black_box(filter.insert_hash(their_xxh64(key, 0)));
             });
         }),
-        Contestant::new("fullbloom", |_| ours.borrow_mut().insert_batch(&members)),
+        Contestant::new("fullbloom", |_| ours.borrow_mut().insert_batch(&members).expect("the keys fit")),
     ];
     held("inserting", "build", members.len(), contestants, PEER);
     Ok(rows)

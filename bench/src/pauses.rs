@@ -29,7 +29,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             let mut long = Vec::new();
             for key in done..end {
                 let mut inserted = Ok(false);
-                let seconds = harness::time(1, || inserted = filter.insert(&mix(key).to_le_bytes()));
+                let seconds = harness::time(1, || inserted = filter.insert(mix(key).to_le_bytes()));
                 inserted?;
                 if seconds > LONG {
                     long.push(seconds);

@@ -1,8 +1,10 @@
 //! The promise of the native filter at sizes too large for tests: what is planned is what is measured.
 
+use fullbloom::Hashing;
+use fullbloom::bulk::Builder;
 use fullbloom::keys::Column;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Builder, Hashing, Sizing};
 use std::error::Error;
 use std::time::Instant;
 
@@ -58,13 +60,13 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 fn build(plan: &Sizing, keys: u64) -> Result<fullbloom::Filter, Box<dyn Error>> {
     let mut builder = Builder::new(fullbloom::Filter::with_sizing(plan, Hashing::default())?, 0);
-    for_chunks(0..keys, |chunk| builder.insert_batch(&Column(chunk)));
-    Ok(builder.finish())
+    for_chunks(0..keys, |chunk| builder.add_batch(&Column(chunk)).expect("the keys fit"));
+    Ok(builder.build())
 }
 
 fn count(filter: &fullbloom::Filter, keys: std::ops::Range<u64>) -> u64 {
     let mut found = 0;
-    for_chunks(keys, |chunk| found += filter.count_batch(&Column(chunk)));
+    for_chunks(keys, |chunk| found += filter.count_batch(&Column(chunk)).expect("the keys fit"));
     found
 }
 

@@ -114,8 +114,8 @@ fn measure(row: &Row, present: &[&[u8]], absent: &[&[u8]]) -> Result<Option<Cell
     let shares = absent.chunks(absent.len().div_ceil(filters));
     for (present, absent) in present.chunks_exact(count as usize).take(filters).zip(shares) {
         let mut builder = any::Builder::new(name, &request)?;
-        present.chunks(BATCH).for_each(|some| builder.insert_batch(some));
-        let filter = builder.finish()?;
+        present.chunks(BATCH).for_each(|some| builder.add_batch(some));
+        let filter = builder.build()?;
         let found = hits(&filter, present);
         if found != count {
             return Err(format!("{name}: {} of {count} keys are lost", count - found).into());
@@ -131,7 +131,7 @@ fn hits(filter: &AnyFilter, keys: &[&[u8]]) -> u64 {
     let mut hits = 0;
     for some in keys.chunks(BATCH) {
         let answers = &mut answers[..some.len()];
-        filter.may_contain_batch(some, &mut *answers);
+        filter.may_contain_batch_into(some, &mut *answers).expect("a place for each key");
         hits += answers.iter().filter(|&&yes| yes).count() as u64;
     }
     hits

@@ -1,7 +1,7 @@
 //! From keys to bytes and back.
 
-use fullbloom::keys::Hashes;
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{Hashing, KeyHash};
 use fullbloom_any::{AnyFilter, Builder, ReadOptions};
 use fullbloom_compact::{CompactBuilder, CompactFilter};
 use fullbloom_core::part::Check;
@@ -33,8 +33,8 @@ pub fn round_trip(name: Name, data: &[u8]) {
         cut.push(key);
         rest = tail;
     }
-    builder.insert_batch(cut.as_slice());
-    let Ok(filter) = builder.finish() else { return };
+    builder.add_batch(cut.as_slice());
+    let Ok(filter) = builder.build() else { return };
     let bytes = filter.encode();
     // A BitSet has no zeros at its end.
     let (len, most) = (bytes.len() as u64, filter.encoded_len());
@@ -71,22 +71,25 @@ pub fn compact(data: &[u8]) {
             Some(*last)
         })
         .collect();
+    let hashing = Hashing::default();
     let build = |hashes: &[u64], threads: usize| {
         let mut builder = CompactBuilder::new(fpr).expect("a rate that can be had").threads(threads);
         for some in hashes.chunks(1000) {
-            builder.insert_batch(&Hashes(some)).expect("memory for hashes");
+            builder.add_batch(&hashing.hashes(some)).expect("memory for hashes");
         }
-        builder.finish().expect("memory for a filter")
+        builder.build().expect("memory for a filter")
     };
     let filter = build(&hashes, 1);
     let distinct: BTreeSet<u64> = hashes.iter().copied().collect();
     assert_eq!(filter.keys(), distinct.len() as u64);
-    assert!(hashes.iter().all(|&hash| filter.may_contain_hash(hash)), "a key is lost");
-    assert_eq!(filter.count_batch(&Hashes(&hashes)), hashes.len() as u64, "a key is lost in a batch");
+    let typed: Vec<KeyHash> = hashes.iter().map(|&hash| hashing.from_raw(hash)).collect();
+    assert!(typed.iter().all(|&hash| filter.may_contain_hash(hash)), "a key is lost");
+    let counted = filter.count_batch(&hashing.hashes(&hashes));
+    assert_eq!(counted, Ok(hashes.len() as u64), "a key is lost in a batch");
     let bytes = filter.encode();
     let mut others: Vec<u64> = distinct.into_iter().rev().collect();
     others.extend_from_slice(&hashes[..hashes.len() / 2]);
     assert!(build(&others, 2).encode() == bytes, "the order matters");
     let read = CompactFilter::decode(&bytes).expect("what was written is read");
-    assert!(read.encode() == bytes && hashes.iter().all(|&hash| read.may_contain_hash(hash)));
+    assert!(read.encode() == bytes && typed.iter().all(|&hash| read.may_contain_hash(hash)));
 }

@@ -100,12 +100,10 @@ pub fn scylla_db(data: &[u8]) {
 pub fn cassandra_bti(data: &[u8]) {
     let _ = bti::key_in_rows(data, 0);
     let Ok(partitions) = bti::PartitionIndex::decode(data) else { return };
-    let mut found = 0;
-    for partition in partitions.partitions() {
+    for (found, partition) in partitions.partitions().enumerate() {
         if partition.is_err() || found > 10 * data.len() {
             break;
         }
-        found += 1;
     }
 }
 

@@ -20,7 +20,7 @@ fn files() -> &'static [(PathBuf, Vec<u8>); 4] {
         modes.map(|mode| {
             let mut filter = DynamicFilter::new(DynamicOptions::new(100, 0.001).mode(mode)).expect("memory");
             for key in 0..40u8 {
-                filter.insert(&[key]).expect("memory");
+                filter.insert([key]).expect("memory");
             }
             let name =
                 format!("fullbloom-fuzz-{}-{}-{}", std::process::id(), mode.name(), filter.encoded_len());
@@ -76,7 +76,7 @@ pub fn native_journal(data: &[u8]) {
     let again = DynamicFilter::decode(&encoded).expect("what was written is read");
     assert!(again.encode() == encoded, "one filter has one encoding");
     if !matches!(filter.mode(), Mode::Expiring(_)) {
-        assert!((0..40u8).all(|key| filter.may_contain(&[key])), "a key of the file is lost");
+        assert!((0..40u8).all(|key| filter.may_contain([key])), "a key of the file is lost");
     }
     let known = filter.may_contain(b"new");
     assert_eq!(filter.insert(b"new"), Ok(!known));

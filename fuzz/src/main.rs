@@ -17,10 +17,12 @@ use std::sync::OnceLock;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+type Run = Box<dyn Fn(&[u8]) + Send + Sync>;
+
 /// A reader, and what it may hold beyond twice the input.
 struct Target {
     name: String,
-    run: Box<dyn Fn(&[u8]) + Send + Sync>,
+    run: Run,
     allowance: u64,
 }
 
@@ -28,7 +30,7 @@ const ALLOWANCE: u64 = 64 << 10;
 
 fn targets() -> Vec<Target> {
     let mut targets = Vec::new();
-    let mut target = |name: &str, allowance, run: Box<dyn Fn(&[u8]) + Send + Sync>| {
+    let mut target = |name: &str, allowance, run: Run| {
         targets.push(Target { name: name.to_owned(), run, allowance });
     };
     for &name in Name::ALL {

@@ -1,7 +1,7 @@
 //! The filters that are compared, each built from all keys at once.
 
 use dsi_progress_logger::no_logging;
-use fullbloom::Builder;
+use fullbloom::bulk::Builder;
 use fullbloom::keys::Column;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_any as any;
@@ -92,15 +92,15 @@ pub fn all(keys: u64, fpr: f64) -> Vec<Entrant> {
 
 fn fast(keys: &[u64], fpr: f64, threads: usize) -> Result<Box<dyn Filter>, Box<dyn Error>> {
     let mut builder = Builder::new(fullbloom::Filter::with_fpr(keys.len() as u64, fpr)?, threads);
-    builder.insert_batch(&Column(keys));
-    Ok(Box::new(builder.finish()))
+    builder.add_batch(&Column(keys))?;
+    Ok(Box::new(builder.build()))
 }
 
 fn compact(keys: &[u64], fpr: f64, threads: usize, memory: u64) -> Result<Box<dyn Filter>, Box<dyn Error>> {
     let mut builder =
         CompactBuilder::new(fpr)?.threads(threads).memory(memory).expected_keys(keys.len() as u64);
-    builder.insert_batch(&Column(keys))?;
-    Ok(Box::new(builder.finish()?))
+    builder.add_batch(&Column(keys))?;
+    Ok(Box::new(builder.build()?))
 }
 
 macro_rules! native {
@@ -119,7 +119,7 @@ macro_rules! native {
             }
 
             fn answer(&self, keys: &[u64], out: &mut [bool]) {
-                self.may_contain_batch(&Column(keys), out);
+                self.may_contain_batch_into(&Column(keys), out).expect("the keys fit");
             }
         })*
     };
@@ -208,6 +208,6 @@ impl Filter for rocksdb::FullFilter {
     }
 
     fn answer(&self, keys: &[u64], out: &mut [bool]) {
-        self.may_contain_batch(&Column(keys), out);
+        self.may_contain_batch_into(&Column(keys), out).expect("the keys fit");
     }
 }

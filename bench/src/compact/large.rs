@@ -45,9 +45,9 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
                 CompactBuilder::new(fpr)?.threads(threads).memory(memory << 20).expected_keys(keys);
             for at in (0..keys).step_by(CHUNK as usize) {
                 let some: Vec<u64> = (at..keys.min(at + CHUNK)).map(keys::member).collect();
-                builder.insert_batch(&Column(&some))?;
+                builder.add_batch(&Column(&some))?;
             }
-            builder.finish()
+            builder.build()
         })());
     });
     let filter = built.expect("built")?;
@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         return Err(format!("{} keys are counted", filter.keys()).into());
     }
     let members: Vec<u64> = (0..keys).step_by(STEP).map(keys::member).collect();
-    let found = filter.count_batch(&Column(&members));
+    let found = filter.count_batch(&Column(&members))?;
     println!("every {STEP}th key looked up: {found} of {} found", members.len());
     if found != members.len() as u64 {
         return Err("keys are lost".into());
@@ -76,7 +76,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     for at in (0..absent).step_by(CHUNK as usize) {
         let some: Vec<u64> = (at..absent.min(at + CHUNK)).map(keys::stranger).collect();
         lookups += some.len() as u64;
-        hits += filter.count_batch(&Column(&some));
+        hits += filter.count_batch(&Column(&some))?;
     }
     let (measured, expected) = (Measured { lookups, hits }, filter.expected_fpr());
     let sigma = measured.z_score(expected);

@@ -3,9 +3,11 @@
 use crate::keys::Key;
 use crate::limit;
 use crate::memory::Region;
+use fullbloom::bulk::Builder;
 use fullbloom::keys::Column;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Builder, Hashing, SharedFilter, Sizing};
+use fullbloom::{Hashing, SharedFilter};
 use fullbloom_core::hash::Fold64;
 use fullbloom_dialects::rocksdb::FullFilter;
 use std::error::Error;
@@ -76,45 +78,45 @@ pub trait NativeKeys: Key {
 
 impl NativeKeys for u64 {
     fn answer(filter: &fullbloom::Filter, keys: &[u64], out: &mut [bool]) {
-        filter.may_contain_batch(&Column(keys), out);
+        filter.may_contain_batch_into(&Column(keys), out).expect("the keys fit");
     }
 
     fn insert(builder: &mut Builder, keys: &[u64]) {
-        builder.insert_batch(&Column(keys));
+        builder.add_batch(&Column(keys)).expect("the keys fit");
     }
 
     fn answer_shared(filter: &SharedFilter, keys: &[u64], out: &mut [bool]) {
-        filter.may_contain_batch(&Column(keys), out);
+        filter.may_contain_batch_into(&Column(keys), out).expect("the keys fit");
     }
 
     fn insert_shared(filter: &SharedFilter, keys: &[u64]) {
-        filter.insert_batch(&Column(keys));
+        filter.insert_batch(&Column(keys)).expect("the keys fit");
     }
 
     fn answer_ribbon(filter: &FullFilter, keys: &[u64], out: &mut [bool]) {
-        filter.may_contain_batch(&Column(keys), out);
+        filter.may_contain_batch_into(&Column(keys), out).expect("the keys fit");
     }
 }
 
 impl<const N: usize> NativeKeys for [u8; N] {
     fn answer(filter: &fullbloom::Filter, keys: &[[u8; N]], out: &mut [bool]) {
-        filter.may_contain_batch(keys, out);
+        filter.may_contain_batch_into(keys, out).expect("the keys fit");
     }
 
     fn insert(builder: &mut Builder, keys: &[[u8; N]]) {
-        builder.insert_batch(keys);
+        builder.add_batch(keys).expect("the keys fit");
     }
 
     fn answer_shared(filter: &SharedFilter, keys: &[[u8; N]], out: &mut [bool]) {
-        filter.may_contain_batch(keys, out);
+        filter.may_contain_batch_into(keys, out).expect("the keys fit");
     }
 
     fn insert_shared(filter: &SharedFilter, keys: &[[u8; N]]) {
-        filter.insert_batch(keys);
+        filter.insert_batch(keys).expect("the keys fit");
     }
 
     fn answer_ribbon(filter: &FullFilter, keys: &[[u8; N]], out: &mut [bool]) {
-        filter.may_contain_batch(keys, out);
+        filter.may_contain_batch_into(keys, out).expect("the keys fit");
     }
 }
 
@@ -164,7 +166,7 @@ impl<K: NativeKeys> Contender<K> for Fullbloom {
     }
 
     fn finish(&mut self) {
-        self.filter = self.builder.take().map(Builder::finish);
+        self.filter = self.builder.take().map(Builder::build);
     }
 
     fn count(&self, keys: &[K]) -> usize {

@@ -21,7 +21,7 @@ use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Key, Mix, Questions};
 use crate::memory::HugePages;
 use contender::{Contender, Contenders, Fullbloom, Limit, NativeKeys, OURS, Shared, Size};
-use fullbloom::Sizing;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -122,7 +122,7 @@ impl Subject {
         for start in (0..members).step_by(1 << 16) {
             some.clear();
             some.extend((start..members.min(start + (1 << 16))).map(keys::member::<Key>));
-            Filter::from_parts(dialect, &mut *data)?.insert_batch(&some);
+            Filter::from_parts(dialect, &mut *data)?.insert_batch(&some)?;
         }
         trailer.copy_from_slice(&[0xff, 0, probes as u8, 0, 0]);
         let questions = Questions::<Key>::new(bytes, members, Mix::Half);
@@ -142,8 +142,7 @@ impl Subject {
 
     fn measured_fpr(&self) -> f64 {
         let strangers: Vec<Key> = (0..1 << 20).map(keys::stranger).collect();
-        let mut answers = vec![false; strangers.len()];
-        self.view().may_contain_batch(&strangers, &mut answers);
+        let answers = self.view().may_contain_batch(&strangers).expect("the keys fit");
         answers.iter().filter(|&&yes| yes).count() as f64 / answers.len() as f64
     }
 
@@ -156,9 +155,7 @@ impl Subject {
     fn check(&self) -> Result<(), Box<dyn Error>> {
         let keys = &self.questions.keys[self.questions.at(0)];
         let one_by_one: Vec<bool> = keys.iter().map(|key| self.view().may_contain(key)).collect();
-        let mut answers = vec![false; keys.len()];
-        self.view().may_contain_batch(keys, &mut answers);
-        if answers != one_by_one {
+        if self.view().may_contain_batch(keys)? != one_by_one {
             return Err("a batch does not answer as single keys do".into());
         }
         #[cfg(fast_local)]
@@ -194,22 +191,23 @@ impl Subject {
         let mut contestants = Vec::new();
         let (mut out, by) = (answers(), view.clone());
         contestants.push(Contestant::new("fullbloom", move |turn| {
-            by.may_contain_batch(&questions.keys[questions.at(turn)], &mut out);
+            by.may_contain_batch_into(&questions.keys[questions.at(turn)], &mut out).expect("the keys fit");
             black_box(&out);
         }));
         let (mut out, by, slices) = (answers(), view.clone(), &slices);
         contestants.push(Contestant::new("fullbloom, slices", move |turn| {
-            by.may_contain_batch(&slices[questions.at(turn)], &mut out);
+            by.may_contain_batch_into(&slices[questions.at(turn)], &mut out).expect("the keys fit");
             black_box(&out);
         }));
         let (mut out, by) = (answers(), view.clone());
         contestants.push(Contestant::new("fullbloom, hashes", move |turn| {
-            by.may_contain_batch(&Hashes(&self.hashes[questions.at(turn)]), &mut out);
+            let batch = Hashes::new(&self.hashes[questions.at(turn)], by.dialect().hasher());
+            by.may_contain_batch_into(&batch, &mut out).expect("its own hashes");
             black_box(&out);
         }));
         let mut out = vec![0; questions.window().div_ceil(64)];
         contestants.push(Contestant::new("fullbloom, bitmap", move |turn| {
-            view.may_contain_batch(&questions.keys[questions.at(turn)], &mut out);
+            view.may_contain_batch_into(&questions.keys[questions.at(turn)], &mut out).expect("the keys fit");
             black_box(&out);
         }));
         #[cfg(fast_local)]
@@ -255,7 +253,7 @@ impl Subject {
         contestants.push(Contestant::new("fullbloom, size known", move |_| {
             let mut filter = Filter::<RocksDb>::new(&request).expect("it was built before");
             for keys in members.parts() {
-                filter.insert_batch(keys);
+                filter.insert_batch(keys).expect("the keys fit");
             }
             black_box(filter);
         }));
@@ -292,7 +290,7 @@ impl<'a> Members<'a> {
 fn ours(policy: Policy, members: Members<'_>) -> Result<FullFilter, BuildError> {
     let mut builder = Builder::new(policy);
     for keys in members.parts() {
-        builder.add_batch(keys);
+        builder.add_batch(keys).expect("the keys fit");
     }
     builder.build()
 }
