@@ -5,8 +5,9 @@
 
 use fullbloom_dialects::Filter;
 
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Hashing, Secret, Sizing};
+use fullbloom::{Hashing, Secret};
 use fullbloom_core::hash::fold64;
 use fullbloom_dialects::Cassandra;
 use fullbloom_dialects::hash::murmur3_cassandra;
@@ -19,12 +20,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keys: Vec<String> = (0..KEYS).map(|i| format!("user-{i}")).collect();
     let plan = Sizing::new(&Request { expected_keys: KEYS, target: Target::Fpr(0.01) })?;
     let mut native = fullbloom::Filter::with_sizing(&plan, Hashing::Seed(0))?;
-    native.insert_batch(keys.as_slice());
+    native.insert_batch(keys.as_slice())?;
     let mut keyed =
         fullbloom::Filter::with_sizing(&plan, Hashing::Secret(Secret::new(*b"not in the file!")))?;
-    keyed.insert_batch(keys.as_slice());
+    keyed.insert_batch(keys.as_slice())?;
     let mut cassandra = Filter::<Cassandra>::with_fpr(KEYS, 0.01)?;
-    cassandra.insert_batch(&keys);
+    cassandra.insert_batch(&keys)?;
 
     let known = b"user-17";
     let (by_fold, by_murmur) = (fold64(known, 0), murmur3_cassandra(known));

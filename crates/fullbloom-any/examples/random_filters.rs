@@ -64,8 +64,8 @@ impl Case {
         };
         let request = Request { expected_keys, target };
         let mut builder = Builder::new(dialect, &request)?;
-        keys.iter().for_each(|key| builder.insert(key));
-        Ok(Case { request, keys, others, filter: builder.finish()? })
+        keys.iter().for_each(|key| builder.add(key));
+        Ok(Case { request, keys, others, filter: builder.build()? })
     }
 
     fn bytes(&self) -> Vec<u8> {

@@ -13,11 +13,10 @@ use super::storage::Storage;
 use super::{AnyFilter, AnyKeys};
 use crate::kind::Kind;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use fullbloom::Hashing;
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::{BuildError, SizeError};
-#[cfg(feature = "std")]
-use fullbloom_core::keys::Hashes;
 use fullbloom_core::sealed::Words as _;
 use fullbloom_core::sizing::{Geometry, Request, Target};
 use fullbloom_core::typed::KeyType;
@@ -96,7 +95,7 @@ pub struct Builder {
 
 /// A large filter is built in parts on several threads.
 #[cfg(feature = "std")]
-type FastBuilder = fullbloom::Builder;
+type FastBuilder = fullbloom::bulk::Builder;
 
 #[cfg(not(feature = "std"))]
 type FastBuilder = fullbloom::Filter;
@@ -170,8 +169,8 @@ impl Builder {
         })
     }
 
-    /// Sets the type of the keys, which are given as their bytes ([`Value::key`](fullbloom_dialects::Name::key)).
-    /// A native filter records it.
+    /// Sets the type of the keys, which are given as their bytes
+    /// ([`Value::key`](fullbloom_dialects::Name::key)). A native filter records it.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> Builder {
         if let Inner::Dialect(filter) = &mut self.inner {
@@ -191,19 +190,19 @@ impl Builder {
         };
     }
 
-    /// The seed or the secret of a native filter, for [`insert_hashes`](Builder::insert_hashes); `None` for
+    /// The seed or the secret of a native filter, for [`add_hashes`](Builder::add_hashes); `None` for
     /// other dialects.
     pub fn hashing(&self) -> Option<&Hashing> {
         self.options.is_native().then_some(&self.options.hashing)
     }
 
     /// Adds a key.
-    pub fn insert(&mut self, key: &[u8]) {
-        self.insert_batch(&[key]);
+    pub fn add(&mut self, key: &[u8]) {
+        self.add_batch(&[key]);
     }
 
     /// Adds keys in this order.
-    pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) {
+    pub fn add_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) {
         let keys = keys.into();
         if self.failed.is_some() {
             return;
@@ -214,17 +213,14 @@ impl Builder {
                 filter.build_batch(&keys);
                 Ok(())
             }
-            Inner::Fast(builder) => {
-                builder.insert_batch(&keys);
-                Ok(())
-            }
-            Inner::Dynamic(filter) => filter.insert_batch(&keys).map(drop).map_err(BuildError::Size),
             #[cfg(feature = "std")]
-            Inner::Compact(builder) => builder.insert_batch(&keys),
-            Inner::Full { builder, .. } => {
-                builder.add_batch(&keys);
-                Ok(())
-            }
+            Inner::Fast(builder) => builder.add_batch(&keys).map_err(BuildError::from),
+            #[cfg(not(feature = "std"))]
+            Inner::Fast(filter) => filter.insert_batch(&keys).map_err(BuildError::from),
+            Inner::Dynamic(filter) => filter.insert_batch(&keys).map_err(BuildError::from),
+            #[cfg(feature = "std")]
+            Inner::Compact(builder) => builder.add_batch(&keys),
+            Inner::Full { builder, .. } => builder.add_batch(&keys).map_err(BuildError::from),
         };
         self.failed = added.err();
     }
@@ -234,25 +230,22 @@ impl Builder {
     /// # Panics
     /// If the filter is not native.
     #[cfg(feature = "std")]
-    pub fn insert_hashes(&mut self, hashes: &[u64]) {
+    pub fn add_hashes(&mut self, hashes: &[u64]) {
         if self.failed.is_some() {
             return;
         }
         self.inserted += hashes.len() as u64;
-        let hashes = &Hashes(hashes);
+        let hashes = &self.options.hashing.hashes(hashes);
         let added = match &mut self.inner {
-            Inner::Fast(builder) => {
-                builder.insert_batch(hashes);
-                Ok(())
-            }
-            Inner::Dynamic(filter) => filter.insert_batch(hashes).map(drop).map_err(BuildError::Size),
-            Inner::Compact(builder) => builder.insert_batch(hashes),
+            Inner::Fast(builder) => builder.add_batch(hashes).map_err(BuildError::from),
+            Inner::Dynamic(filter) => filter.insert_batch(hashes).map_err(BuildError::from),
+            Inner::Compact(builder) => builder.add_batch(hashes),
             Inner::Dialect(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
         };
         self.failed = added.err();
     }
 
-    /// The dialect of the filter, and [`Dialect::hash_variant`](fullbloom_dialects::filter::Dialect::hash_variant).
+    /// The dialect of the filter, and [`KeyHasher::variant`](fullbloom_core::keys::KeyHasher::variant).
     pub(super) fn hash_variant(&self) -> (Name, (u32, u64)) {
         match &self.inner {
             Inner::Dialect(filter) => (filter.name(), filter.hash_variant()),
@@ -267,11 +260,7 @@ impl Builder {
             Inner::Dialect(filter) => filter.hash(key),
             Inner::Full { kind: FilterType::Legacy, .. } => bloom32_rocksdb(key).to_words(),
             Inner::Full { .. } => xxph3_rocksdb(key).to_words(),
-            _ => {
-                let mut hash = [0];
-                self.options.hashing.hash_batch(&[key], &mut hash);
-                [hash[0], 0]
-            }
+            _ => [self.options.hashing.hash(key).to_raw(), 0],
         }
     }
 
@@ -296,8 +285,13 @@ impl Builder {
         options.expected_keys.filter(|sized_for| raises_rate && self.inserted > *sized_for)
     }
 
+    /// The encoded filter of the keys added.
+    pub fn finish(self) -> Result<Vec<u8>, BuildError> {
+        self.build().map(|filter| filter.encode())
+    }
+
     /// The filter of the keys added.
-    pub fn finish(self) -> Result<AnyFilter, BuildError> {
+    pub fn build(self) -> Result<AnyFilter, BuildError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -305,12 +299,12 @@ impl Builder {
         let mut filter: AnyFilter = match self.inner {
             Inner::Dialect(filter) => AnyFilter::from_dialect(filter),
             #[cfg(feature = "std")]
-            Inner::Fast(builder) => builder.finish().into(),
+            Inner::Fast(builder) => builder.build().into(),
             #[cfg(not(feature = "std"))]
             Inner::Fast(filter) => (*filter).into(),
             Inner::Dynamic(filter) => (*filter).into(),
             #[cfg(feature = "std")]
-            Inner::Compact(builder) => builder.finish()?.into(),
+            Inner::Compact(builder) => builder.build()?.into(),
             Inner::Full { kind, mut builder } => {
                 builder.set_policy(policy(kind, builder.entries(), options.target)?);
                 AnyFilter::from_dialect(match builder.build() {
@@ -335,7 +329,7 @@ fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
     Ok(match options.kind {
         Kind::Dynamic => Inner::Dynamic(Box::new(options.dynamic()?)),
         #[cfg(feature = "std")]
-        Kind::Fast => Inner::Fast(Box::new(fullbloom::Builder::new(options.fast()?, options.threads))),
+        Kind::Fast => Inner::Fast(Box::new(fullbloom::bulk::Builder::new(options.fast()?, options.threads))),
         #[cfg(feature = "std")]
         Kind::Compact => {
             let Target::Fpr(fpr) = options.target else {

@@ -211,8 +211,8 @@ mod tests {
 
     fn built(dialect: Name, target: Target) -> Vec<u8> {
         let mut builder = crate::Builder::new(dialect, &Request { expected_keys: 5000, target }).unwrap();
-        builder.insert_batch(&KEYS);
-        builder.finish().unwrap().encode()
+        builder.add_batch(&KEYS);
+        builder.build().unwrap().encode()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use fullbloom_core::error::{MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
+use fullbloom_core::keys::KeyHasher as _;
 use fullbloom_core::sealed::Words;
 use fullbloom_core::sizing::Geometry;
 use fullbloom_core::typed::{TypeError, Value};
@@ -24,7 +25,7 @@ pub(super) trait Erased: Send + Sync + Any {
     fn may_contain(&self, key: &[u8]) -> bool;
     /// The hash of a key; meaningless if the filter is locked.
     fn hash(&self, key: &[u8]) -> [u64; 2];
-    /// [`Dialect::hash_variant`].
+    /// [`KeyHasher::variant`].
     fn hash_variant(&self) -> (u32, u64);
     /// As `may_contain`, for a hash; `None` if it is not the filter's own, or the filter is locked. One call
     /// for check and answer, because each call through the table costs as much as a short key's hash.
@@ -120,16 +121,16 @@ macro_rules! common {
         }
 
         fn hash(&self, key: &[u8]) -> [u64; 2] {
-            Filter::hash(self, key).to_words()
+            self.dialect.hasher().hash(key).to_words()
         }
 
         fn hash_variant(&self) -> (u32, u64) {
-            self.dialect.hash_variant()
+            self.dialect.hasher().variant()
         }
 
         fn may_contain_hash(&self, hash: &KeyHash) -> Option<bool> {
-            let ours = hash.is_by(name_of(&self.dialect), self.dialect.hash_variant());
-            ours.then(|| Filter::may_contain_hash(self, Words::from_words(hash.words())))
+            let ours = hash.is_by(name_of(&self.dialect), self.dialect.hasher().variant());
+            ours.then(|| self.dialect.test(self.bits.as_ref(), Words::from_words(hash.words())))
         }
 
         fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
@@ -138,8 +139,12 @@ macro_rules! common {
 
         fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
             match keys.are_numbers() {
-                true => self.as_view().for_numbers().may_contain_batch(keys, answers),
-                false => Filter::may_contain_batch(self, keys, answers),
+                true => {
+                    let mut numbers = self.dialect.clone();
+                    numbers.set_numbers(true);
+                    numbers.test_batch(self.bits.as_ref(), keys, answers);
+                }
+                false => self.dialect.test_batch(self.bits.as_ref(), keys, answers),
             }
         }
 
@@ -226,7 +231,7 @@ macro_rules! erased {
             }
 
             fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-                let hash = Filter::hash(self, key);
+                let hash = self.dialect.hasher().hash(key);
                 let bits = self.bits.as_mut().ok_or(ChangeError::ReadOnly)?;
                 Ok(self.dialect.set(bits, hash))
             }

@@ -3,7 +3,8 @@
 use crate::stored::{StoredFilter, each_kind};
 use alloc::string::String;
 use alloc::vec::Vec;
-use fullbloom::{ExceptionFacts, Hashing};
+use fullbloom::Hashing;
+use fullbloom::exceptions::ExceptionFacts;
 use fullbloom_compact::CompactFacts;
 use fullbloom_core::sizing::Layout;
 use fullbloom_core::typed::{KeyField, KeyForm, KeyType};

@@ -2,18 +2,19 @@
 
 use super::{AnyFilter, AnyKeys, Builder, ChangeError, Inner, either};
 use core::fmt;
+use fullbloom_core::error::KeysError;
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_dialects::Name;
 
-/// The hash of a key, and which filters it belongs to: those of one dialect with one seed or secret. All other
-/// filters refuse it, because they would answer "no" for keys that they contain.
+/// The hash of a key, and which filters it belongs to: those of one dialect with one seed or secret. All
+/// other filters refuse it, because they would answer "no" for keys that they contain.
 ///
 /// The filters of `rocksdb` and `rocksdb-ribbon` hash keys alike and take each other's hashes: RocksDB itself
-/// writes a Bloom filter where a Ribbon filter would not pay off. The native kinds take each other's hashes if
-/// their seeds or secrets are the same, except for filters made from the fingerprints of a dynamic filter.
+/// writes a Bloom filter where a Ribbon filter would not pay off. The native kinds take each other's hashes
+/// if their seeds or secrets are the same, except for filters made from the fingerprints of a dynamic filter.
 ///
-/// For bindings, the layout is fixed: four `u64`, of which the last has the dialect's number in its first half
-/// in memory. Any bytes of this size are a valid value; zeros belong to no filter.
+/// For bindings, the layout is fixed: four `u64`, of which the last has the dialect's number in its first
+/// half in memory. Any bytes of this size are a valid value; zeros belong to no filter.
 ///
 /// ```
 /// use fullbloom_any::AnyFilter; use fullbloom_dialects::Name; use fullbloom::sizing::{Request, Target};
@@ -62,7 +63,7 @@ impl KeyHash {
     }
 
     /// Whether it belongs to filters of this dialect with this
-    /// [`hash_variant`](fullbloom_dialects::filter::Dialect::hash_variant).
+    /// [`KeyHasher::variant`](fullbloom_core::keys::KeyHasher::variant).
     #[inline(always)]
     pub(super) fn is_by(&self, dialect: Name, variant: (u32, u64)) -> bool {
         self.by == HashedBy::new(dialect, variant)
@@ -81,7 +82,7 @@ fn named(number: u32) -> Option<Name> {
 }
 
 /// Why a filter cannot be asked with a hash, or cannot hash a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HashError {
     /// A keyed filter whose secret is not known.
@@ -95,6 +96,8 @@ pub enum HashError {
     },
     /// The hash is one of the same dialect with another seed, another secret or another hash function.
     Hashing(Name),
+    /// There is not one place for an answer for each hash.
+    Answers(KeysError),
 }
 
 impl HashError {
@@ -117,6 +120,7 @@ impl fmt::Display for HashError {
             HashError::Dialect { filter, hash: None } => {
                 write!(f, "this is not a hash that a filter made; the filter needs one for {filter}")
             }
+            HashError::Answers(error) => error.fmt(f),
             HashError::Hashing(name) => {
                 write!(f, "this is a hash for {name} filters with another seed, secret or hash function")
             }
@@ -168,18 +172,16 @@ impl AnyFilter {
     /// Looks up many keys that were hashed before. All hashes are checked before the first answer.
     ///
     /// # Errors
-    /// As of [`may_contain_hash`](AnyFilter::may_contain_hash); `answers` are then unchanged.
-    ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of hashes.
+    /// As of [`may_contain_hash`](AnyFilter::may_contain_hash); also if the number of places in `answers` is
+    /// not the number of hashes. `answers` are then unchanged.
     pub fn may_contain_hashes<'a>(
         &self,
         hashes: &[KeyHash],
         answers: impl Into<Answers<'a>>,
     ) -> Result<(), HashError> {
         let answers = answers.into();
-        answers.check_len(hashes.len());
         self.require_hashes(hashes)?;
+        answers.require_places(hashes.len()).map_err(HashError::Answers)?;
         either!(&self.inner, filter => filter.may_contain_batch(&AnyKeys::hashes(hashes), answers));
         Ok(())
     }
@@ -214,10 +216,10 @@ impl Builder {
     }
 
     /// Adds keys that were hashed before, or none if one of the hashes is not the filter's own.
-    pub fn insert_key_hashes(&mut self, hashes: &[KeyHash]) -> Result<(), HashError> {
+    pub fn add_key_hashes(&mut self, hashes: &[KeyHash]) -> Result<(), HashError> {
         let ours = self.hashed_by();
         hashes.iter().try_for_each(|hash| ours.require(hash))?;
-        self.insert_batch(AnyKeys::hashes(hashes));
+        self.add_batch(AnyKeys::hashes(hashes));
         Ok(())
     }
 }

@@ -4,6 +4,8 @@ use crate::stored::{StoredFilter, verify};
 use crate::{AnyFilter, AnyKeys, ChangeError, Facts, Inner, Kind, NO_SECRET, Unchecked};
 use fullbloom::{Hashing, Secret};
 use fullbloom_core::error::DecodeError;
+#[cfg(feature = "std")]
+use fullbloom_core::error::SizeError;
 use fullbloom_core::native::head::Head;
 use fullbloom_core::typed::{KeyField, KeyForm, KeyType, TypeError};
 
@@ -47,8 +49,8 @@ impl AnyFilter {
     }
 
     /// The same filter for keys of this type. Batches and single keys are given as their bytes
-    /// ([`Value::key`](fullbloom_dialects::Name::key)), and hashed as numbers where the system does so. A native
-    /// filter that owns its bytes records the type.
+    /// ([`Value::key`](fullbloom_dialects::Name::key)), and hashed as numbers where the system does so. A
+    /// native filter that owns its bytes records the type.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> AnyFilter {
         let _ = self.set_key_type(key_type);
@@ -84,7 +86,8 @@ impl AnyFilter {
     }
 
     /// The form of its keys that the encoded filter records; only native filters do. The filter does not
-    /// bring keys into it: the caller must, and confirms it by [`ReadOptions::key_form_applied`].
+    /// bring keys into it: the caller must, and confirms it by
+    /// [`key_form_applied`](crate::ReadOptions::key_form_applied).
     pub fn key_form(&self) -> KeyForm {
         self.head().map_or(KeyForm::default(), |head| head.key_form)
     }
@@ -134,13 +137,15 @@ impl AnyFilter {
     }
 
     /// Sets the clock of a filter with expiry by age; other filters are unchanged.
+    ///
+    /// # Errors
+    /// If there is no memory to drop expired keys: they stay longer.
     #[cfg(feature = "std")]
-    pub fn advance(&mut self, now: std::time::SystemTime) {
-        // Without memory to drop expired keys, they stay longer.
+    pub fn advance(&mut self, now: std::time::SystemTime) -> Result<(), SizeError> {
         match self.as_native_mut() {
-            Some(StoredFilter::Dynamic(filter)) => filter.advance(now).unwrap_or(()),
-            Some(StoredFilter::FixedDynamic(filter)) => filter.advance(now).unwrap_or(()),
-            _ => {}
+            Some(StoredFilter::Dynamic(filter)) => filter.advance(now),
+            Some(StoredFilter::FixedDynamic(filter)) => filter.advance(now),
+            _ => Ok(()),
         }
     }
 

@@ -8,9 +8,9 @@
 //! let request = Request { expected_keys: 3, target: Target::BitsPerKey(10.0) };
 //! let mut builder = Builder::new(Name::LevelDb, &request)?;
 //! for key in ["apple", "pear", "plum"] {
-//!     builder.insert(key.as_bytes());
+//!     builder.add(key.as_bytes());
 //! }
-//! let filter = builder.finish()?;
+//! let filter = builder.build()?;
 //! assert!(filter.may_contain(b"pear"));
 //!
 //! let read = AnyFilter::decode(&filter.encode(), &Name::LevelDb.into())?;
@@ -68,10 +68,11 @@ pub use stored::to_compact;
 pub use stored::{StoredFilter, verify};
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use erased::Erased;
-use fullbloom_core::error::{MergeError, SizeError};
+use fullbloom_core::error::{InsertError, KeysError, MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::native::chunks::Chunks;
 use fullbloom_core::part::Part;
@@ -140,6 +141,8 @@ pub enum ChangeError {
     Unsupported(&'static str),
     /// The hash is not one of this filter.
     Hash(HashError),
+    /// The keys do not fit the filter.
+    Keys(KeysError),
     /// There is not enough memory to grow.
     Size(SizeError),
 }
@@ -153,6 +156,7 @@ impl fmt::Display for ChangeError {
             ChangeError::BuiltAtOnce(what) => write!(f, "a {what} filter takes no more keys: {AT_ONCE}"),
             ChangeError::Unsupported(what) => f.write_str(what),
             ChangeError::Hash(e) => e.fmt(f),
+            ChangeError::Keys(e) => e.fmt(f),
             ChangeError::Size(e) => e.fmt(f),
         }
     }
@@ -176,6 +180,22 @@ impl From<HashError> for ChangeError {
             HashError::Locked => ChangeError::Locked,
             other => ChangeError::Hash(other),
         }
+    }
+}
+
+impl From<InsertError> for ChangeError {
+    fn from(e: InsertError) -> Self {
+        match e {
+            InsertError::Keys(e) => ChangeError::Keys(e),
+            InsertError::Size(e) => ChangeError::Size(e),
+            _ => ChangeError::Locked,
+        }
+    }
+}
+
+impl From<KeysError> for ChangeError {
+    fn from(e: KeysError) -> Self {
+        ChangeError::Keys(e)
     }
 }
 
@@ -261,13 +281,26 @@ impl AnyFilter {
     }
 
     /// Looks up many keys.
+    pub fn may_contain_batch<'k>(&self, keys: impl Into<AnyKeys<'k>>) -> Vec<bool> {
+        let keys = keys.into();
+        let mut answers = vec![false; keys.count()];
+        either!(&self.inner, filter => filter.may_contain_batch(&keys, (&mut answers).into()));
+        answers
+    }
+
+    /// As [`may_contain_batch`](AnyFilter::may_contain_batch), into bools or a bitmap of the caller's.
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys.
-    pub fn may_contain_batch<'k, 'a>(&self, keys: impl Into<AnyKeys<'k>>, answers: impl Into<Answers<'a>>) {
+    /// # Errors
+    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
+    pub fn may_contain_batch_into<'k, 'a>(
+        &self,
+        keys: impl Into<AnyKeys<'k>>,
+        answers: impl Into<Answers<'a>>,
+    ) -> Result<(), KeysError> {
         let (keys, answers) = (keys.into(), answers.into());
-        answers.check_len(keys.count());
+        answers.require_places(keys.count())?;
         either!(&self.inner, filter => filter.may_contain_batch(&keys, answers));
+        Ok(())
     }
 
     /// Whether it owns its memory. If not, it reads a mapped file or the caller's bytes and cannot be
@@ -294,15 +327,15 @@ impl AnyFilter {
     /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
     /// new.
     ///
-    /// # Panics
-    /// If the number of places in `new` is not the number of keys.
+    /// # Errors
+    /// Also if the number of places in `new` is not the number of keys.
     pub fn insert_batch_new<'k, 'a>(
         &mut self,
         keys: impl Into<AnyKeys<'k>>,
         new: impl Into<Answers<'a>>,
     ) -> Result<(), ChangeError> {
         let (keys, new) = (keys.into(), new.into());
-        new.check_len(keys.count());
+        new.require_places(keys.count())?;
         self.add_batch(&keys, Some(new))
     }
 
@@ -319,10 +352,7 @@ impl AnyFilter {
         threads: usize,
     ) -> Result<(), ChangeError> {
         match self.as_native_mut() {
-            Some(StoredFilter::Fast(filter)) => {
-                filter.insert_parallel(&keys.into(), threads);
-                Ok(())
-            }
+            Some(StoredFilter::Fast(filter)) => Ok(filter.insert_parallel(&keys.into(), threads)?),
             _ => self.add_batch(&keys.into(), None),
         }
     }
@@ -331,15 +361,15 @@ impl AnyFilter {
     /// deletion do so. Removing a key that was never inserted makes the inserted key with the same
     /// fingerprint look absent, and no others.
     ///
-    /// # Panics
-    /// If the number of places in `removed` is not the number of keys.
+    /// # Errors
+    /// Also if the number of places in `removed` is not the number of keys.
     pub fn remove_batch<'k, 'a>(
         &mut self,
         keys: impl Into<AnyKeys<'k>>,
         removed: impl Into<Answers<'a>>,
-    ) -> Result<u64, ChangeError> {
+    ) -> Result<(), ChangeError> {
         let (keys, removed) = (keys.into(), removed.into());
-        removed.check_len(keys.count());
+        removed.require_places(keys.count())?;
         match self.as_native_mut() {
             Some(stored) => stored.remove_batch(&keys, removed),
             None => Err(ChangeError::Unsupported(native::NOT_DELETABLE)),

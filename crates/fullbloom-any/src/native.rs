@@ -40,7 +40,7 @@ impl StoredFilter {
     }
 
     pub(crate) fn hash(&self, key: &[u8]) -> [u64; 2] {
-        [each_kind!(self, filter => filter.hash(key)), 0]
+        [each_kind!(self, filter => filter.hash(key).to_raw()), 0]
     }
 
     /// Whatever part of it the fingerprints keep, a dynamic filter is given the whole hash.
@@ -57,11 +57,11 @@ impl StoredFilter {
         let [word, _] = hash.words();
         let ours = |head: &Head, variant| !head.is_locked() && hash.is_by(Name::Native, variant);
         each_kind!(self, filter => fast {
-            ours(filter.head(), filter.head().hash_variant()).then(|| filter.may_contain_hash(word))
+            ours(filter.head(), filter.head().hash_variant()).then(|| filter.may_contain_raw(word))
         }, compact {
-            ours(filter.head(), filter.head().hash_variant()).then(|| filter.may_contain_hash(word))
+            ours(filter.head(), filter.head().hash_variant()).then(|| filter.may_contain_raw(word))
         }, dynamic {
-            ours(filter.head(), filter.hashing().variant(64)).then(|| filter.may_contain_hash(word))
+            ours(filter.head(), filter.hashing().variant(64)).then(|| filter.may_contain_raw(word))
         })
     }
 
@@ -70,7 +70,8 @@ impl StoredFilter {
     }
 
     pub(crate) fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
-        each_kind!(self, filter => filter.may_contain_batch(keys, answers));
+        each_kind!(self, filter => filter.may_contain_batch_into(keys, answers))
+            .expect("the caller's places");
     }
 
     pub(crate) fn bits(&self) -> &[u8] {
@@ -145,7 +146,7 @@ impl StoredFilter {
     pub(crate) fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         match self {
             StoredFilter::Fast(filter) => Ok(filter.insert(key)),
-            StoredFilter::Dynamic(filter) if !filter.is_locked() => Ok(filter.insert(key)?),
+            StoredFilter::Dynamic(filter) => Ok(filter.insert(key)?),
             other => other.refused(),
         }
     }
@@ -156,28 +157,23 @@ impl StoredFilter {
         new: Option<Answers<'_>>,
     ) -> Result<(), ChangeError> {
         match (self, new) {
-            (StoredFilter::Fast(filter), Some(new)) => filter.insert_batch_new(keys, new),
-            (StoredFilter::Fast(filter), None) => filter.insert_batch(keys),
-            (StoredFilter::Dynamic(filter), new) if !filter.is_locked() => {
-                match new {
-                    Some(new) => filter.insert_batch_new(keys, new)?,
-                    None => filter.insert_batch(keys)?,
-                };
-            }
-            (other, _) => return other.refused(),
+            (StoredFilter::Fast(filter), Some(new)) => Ok(filter.insert_batch_new(keys, new)?),
+            (StoredFilter::Fast(filter), None) => Ok(filter.insert_batch(keys)?),
+            (StoredFilter::Dynamic(filter), Some(new)) => Ok(filter.insert_batch_new(keys, new)?),
+            (StoredFilter::Dynamic(filter), None) => Ok(filter.insert_batch(keys)?),
+            (other, _) => other.refused(),
         }
-        Ok(())
     }
 
     pub(crate) fn remove_batch(
         &mut self,
         keys: &AnyKeys<'_>,
         removed: Answers<'_>,
-    ) -> Result<u64, ChangeError> {
+    ) -> Result<(), ChangeError> {
         self.require_takes_keys()?;
         let StoredFilter::Dynamic(filter) = self else { return Err(ChangeError::Unsupported(NOT_DELETABLE)) };
         filter.remove_batch(keys, removed).map_err(|e| match e {
-            RemoveError::Size(e) => ChangeError::Size(e),
+            RemoveError::Change(e) => e.into(),
             _ => ChangeError::Unsupported(NOT_DELETABLE),
         })
     }
@@ -185,7 +181,7 @@ impl StoredFilter {
     pub(crate) fn clear(&mut self) -> Result<(), ChangeError> {
         match self {
             StoredFilter::Fast(filter) => filter.clear(),
-            StoredFilter::Dynamic(filter) if !filter.is_locked() => filter.clear()?,
+            StoredFilter::Dynamic(filter) => filter.clear()?,
             other => return other.refused(),
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::build::policy;
 use super::dispatch::AtRunTime;
-use fullbloom::Sizing;
+use fullbloom::sizing::Sizing;
 use fullbloom_core::error::SizeError;
 use fullbloom_core::sizing::{Geometry, Request, Target};
 use fullbloom_dialects::filter::{Dialect, Format, Size, Weakness};

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 use fullbloom_core::bits::Owned;
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{KeysError, SizeError};
 use fullbloom_core::kernel::lines::GROUP;
 use fullbloom_core::keys::Keys;
 use fullbloom_core::native::format::{Encoder, checksums, chunk_len};
@@ -35,15 +35,15 @@ const RECENT: usize = 1 << 15;
 /// The division of a filter's array into slices.
 ///
 /// ```
-/// use fullbloom::{Filter, Hashing, Sizing, keys::Column};
+/// use fullbloom::{Filter, Hashing, keys::Column};
 /// use fullbloom_any::slices::{Scatter, Slicing};
-/// use fullbloom::sizing::{Request, Target};
+/// use fullbloom::sizing::{Request, Sizing, Target};
 ///
 /// let sizing = Sizing::new(&Request { expected_keys: 300_000, target: Target::Fpr(0.01) })?;
 /// let slicing = Slicing::new(&sizing, Hashing::default(), 64 << 10)?;
 /// let keys: Vec<u64> = (0..300_000).collect();
 /// let mut scatter = Scatter::new(&slicing);
-/// scatter.insert_batch(&Column(&keys));
+/// scatter.insert_batch(&Column(&keys))?;
 ///
 /// let (mut facts, mut bits) = (Vec::new(), Vec::new());
 /// for (number, hashes) in (0..).zip(scatter.take()) {
@@ -55,7 +55,7 @@ const RECENT: usize = 1 << 15;
 /// let file = [slicing.front(&facts)?, bits].concat();
 ///
 /// let mut whole = Filter::with_sizing(&sizing, Hashing::default())?;
-/// whole.insert_batch(&Column(&keys));
+/// whole.insert_batch(&Column(&keys))?;
 /// assert!(file == whole.encode());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -225,13 +225,18 @@ impl Scatter {
         Scatter { slicing: slicing.clone(), runs, recent, waiting: 0 }
     }
 
-    /// Adds many keys.
-    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) {
+    /// Adds many keys. Null keys are left out.
+    ///
+    /// # Errors
+    /// If the keys are hashes with another seed or secret. None is added.
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), KeysError> {
+        keys.require(&self.slicing.hasher, None)?;
         let mut hashes = [0; GROUP];
         for start in (0..keys.count()).step_by(GROUP) {
             let len = (keys.count() - start).min(GROUP);
             keys.hash_into(&self.slicing.hasher, start, &mut hashes[..len], false);
-            for &hash in &hashes[..len] {
+            let kept = keys.validity().map_or(len, |validity| validity.keep_valid(start, &mut hashes[..len]));
+            for &hash in &hashes[..kept] {
                 let recent = &mut self.recent[hash as usize % RECENT];
                 if *recent != hash {
                     *recent = hash;
@@ -240,6 +245,7 @@ impl Scatter {
                 }
             }
         }
+        Ok(())
     }
 
     /// Hashes waiting to be taken, eight bytes each.

@@ -173,8 +173,8 @@ mod tests {
         ];
         for name in names {
             let mut builder = crate::Builder::new(name, &request).unwrap();
-            builder.insert(b"key");
-            let mut bytes = builder.finish().unwrap().encode();
+            builder.add(b"key");
+            let mut bytes = builder.build().unwrap().encode();
             assert_eq!(dialect(None, &bytes), Ok(name));
             bytes.push(0);
             let has_data = matches!(name, Name::Dcso | Name::Poppy); // free bytes after the filter

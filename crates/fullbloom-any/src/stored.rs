@@ -192,13 +192,15 @@ impl StoredFilter {
 
     /// A copy that owns its bits.
     pub fn try_clone(&self) -> Result<StoredFilter, SizeError> {
-        each_kind!(self, filter => filter.try_clone().map(StoredFilter::from))
+        each_kind!(self, filter => fast filter.copied().map(StoredFilter::from), compact {
+            filter.try_clone().map(StoredFilter::from)
+        }, dynamic filter.try_clone().map(StoredFilter::from))
     }
 
     /// Gives a keyed filter its secret, so that it can answer, and take keys if it owns its memory. Fails
     /// when it is the secret of another filter.
     pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
-        each_kind!(self, filter => filter.unlock_in_place(secret))?;
+        each_kind!(self, filter => filter.unlock(secret))?;
         if let StoredFilter::FixedFast(filter) = self
             && filter.head().takes_keys()
             && filter.storage().is_owned()
@@ -257,8 +259,8 @@ impl StoredFilter {
     }
 }
 
-/// A [`CompactFilter`] of the same keys: smaller, and it takes no more keys. Rates, counts and ages are as for
-/// [`DynamicFilter::to_fast`], and so is the hash.
+/// A [`CompactFilter`] of the same keys: smaller, and it takes no more keys. Rates, counts and ages are as
+/// for [`DynamicFilter::to_fast`], and so is the hash.
 ///
 /// ```
 /// use fullbloom_any::to_compact;

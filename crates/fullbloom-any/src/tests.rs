@@ -44,8 +44,8 @@ fn the_filter_of_keys_is_what_the_builder_makes_of_them_and_what_two_merged_halv
         again.merge(&AnyFilter::decode(&whole.encode(), &options).unwrap()).unwrap();
         assert_eq!(again.count_ones(), whole.count_ones(), "{dialect}");
         let mut builder = Builder::new(dialect, &REQUEST).unwrap();
-        builder.insert_batch(slices.as_slice());
-        let built = builder.finish().unwrap();
+        builder.add_batch(slices.as_slice());
+        let built = builder.build().unwrap();
         assert!(slices.iter().all(|key| whole.may_contain(key)), "{dialect}");
         let mut single = AnyFilter::new(dialect, &REQUEST).unwrap();
         let new = slices.iter().filter(|key| single.insert(key).unwrap()).count();
@@ -94,13 +94,11 @@ fn numbers_are_hashed_as_a_filter_made_for_them_hashes_them() {
         };
         filter.insert_batch(integers).unwrap();
         let mut builder = Builder::new(dialect, &REQUEST).unwrap().with_key_type(KeyType::Long);
-        builder.insert_batch(slices.as_slice());
-        let built = builder.finish().unwrap();
+        builder.add_batch(slices.as_slice());
+        let built = builder.build().unwrap();
         let _ = filter.set_key_type(KeyType::Long); // other dialects do not record it
         assert_eq!(filter.encode(), built.encode(), "{dialect}");
-        let mut answers = vec![false; slices.len()];
-        filter.may_contain_batch(integers, &mut answers);
-        assert!(answers.iter().all(|yes| *yes), "{dialect}");
+        assert!(filter.may_contain_batch(integers).iter().all(|yes| *yes), "{dialect}");
         assert!(slices.iter().all(|key| built.may_contain(key)), "{dialect}");
         let read = AnyFilter::decode(&built.encode(), &options(&built).key_type(KeyType::Long)).unwrap();
         assert!(slices.iter().all(|key| read.may_contain(key)), "{dialect}");
@@ -156,17 +154,14 @@ fn every_form_of_a_batch_gives_the_same_filter_and_the_same_answers() {
     ];
     for (dialect, mut expected) in inserting() {
         expected.insert_batch(&slices[..300]).unwrap();
-        let mut answers = vec![false; slices.len()];
-        expected.may_contain_batch(slices.as_slice(), &mut answers);
+        let answers = expected.may_contain_batch(slices.as_slice());
         for form in forms {
             let mut filter = AnyFilter::new(dialect, &REQUEST).unwrap();
             filter.insert_batch(form.part(0..300)).unwrap();
             assert_eq!(filter.encode(), expected.encode(), "{dialect}");
-            let mut bools = vec![false; slices.len()];
-            filter.may_contain_batch(form, &mut bools);
-            assert_eq!(bools, answers, "{dialect}");
+            assert_eq!(filter.may_contain_batch(form), answers, "{dialect}");
             let mut bits = vec![!0u64; slices.len().div_ceil(64)];
-            filter.may_contain_batch(form, &mut bits);
+            filter.may_contain_batch_into(form, &mut bits).unwrap();
             assert!(answers.iter().enumerate().all(|(i, yes)| (bits[i / 64] >> (i % 64) & 1 == 1) == *yes));
             assert_eq!(
                 bits.iter().map(|word| word.count_ones()).sum::<u32>(),
@@ -194,8 +189,8 @@ fn full_filters_of_rocksdb_are_merged_but_take_no_keys_and_ribbon_ones_are_not_m
         let built = |range| {
             let mut builder = Builder::new(dialect, &REQUEST).unwrap();
             let all = keys(range);
-            builder.insert_batch(slices(&all).as_slice());
-            builder.finish().unwrap()
+            builder.add_batch(slices(&all).as_slice());
+            builder.build().unwrap()
         };
         let mut one = built(0..2000);
         let other = built(2000..4000);
@@ -268,8 +263,8 @@ fn keys_of_a_batch_are_had_by_number_unless_they_are_integers() {
 fn a_native_filter_keeps_the_type_of_its_keys_and_refuses_others() {
     let long = |numbers: &[u64]| {
         let mut builder = Builder::new(Name::Native, &REQUEST).unwrap().with_key_type(KeyType::Long);
-        builder.insert_batch(AnyKeys::integers(numbers, KeyType::Long, Name::Native).unwrap());
-        builder.finish().unwrap()
+        builder.add_batch(AnyKeys::integers(numbers, KeyType::Long, Name::Native).unwrap());
+        builder.build().unwrap()
     };
     let mut filter = long(&[7, 8]);
     assert_eq!((filter.key_type(), filter.recorded_key_type()), (KeyType::Long, Some(KeyType::Long)));
@@ -338,8 +333,8 @@ fn the_probes_of_a_key_are_the_bits_that_inserting_it_sets() {
     let mut count = 0;
     for dialect in Name::ALL {
         let mut builder = Builder::new(*dialect, &REQUEST).unwrap();
-        builder.insert(b"alice");
-        let filter = builder.finish().unwrap();
+        builder.add(b"alice");
+        let filter = builder.build().unwrap();
         let Some(probes) = filter.probes_of(b"alice") else {
             assert_eq!(*dialect, Name::RocksDbRibbon);
             continue;
@@ -368,8 +363,8 @@ fn one_pass_over_the_array_shows_what_three_do() {
     let others = Name::ALL.iter().map(|name| BuildOptions::new(*name).expected_keys(2000));
     for options in others.chain(native) {
         let mut builder = options.begin().unwrap();
-        builder.insert_batch(slices.as_slice());
-        let filter = builder.finish().unwrap();
+        builder.add_batch(slices.as_slice());
+        let filter = builder.build().unwrap();
         let (shown, dialect) = (filter.occupancy(), filter.dialect());
         assert_eq!((shown.set_bits, shown.fill), (filter.count_ones(), filter.fill()), "{dialect}");
         assert_eq!(shown.estimated_keys, filter.estimated_keys(), "{dialect}");
@@ -386,13 +381,12 @@ fn every_kind_is_built_from_keys_and_from_their_hashes() {
         let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(2000).label("mine");
         let mut builder = options.begin().unwrap();
         builder.note_key_type(KeyType::Text);
-        builder.insert_batch(slices.as_slice());
+        builder.add_batch(slices.as_slice());
         assert_eq!((builder.inserted(), builder.exceeded(), builder.has_failed()), (2000, None, false));
         let mut hashed = options.begin().unwrap().with_key_type(KeyType::Text);
-        let mut hashes = vec![0; slices.len()];
-        hashed.hashing().unwrap().hash_batch(slices.as_slice(), &mut hashes);
-        hashed.insert_hashes(&hashes);
-        let (built, hashed) = (builder.finish().unwrap(), hashed.finish().unwrap());
+        let hashes = hashed.hashing().unwrap().hash_batch(slices.as_slice()).unwrap();
+        hashed.add_hashes(&hashes);
+        let (built, hashed) = (builder.build().unwrap(), hashed.build().unwrap());
         assert!(built.encode() == hashed.encode(), "{kind}");
         assert_eq!((built.kind(), built.native_facts().unwrap().label), (Some(kind), "mine".into()));
         assert_eq!(options.empty().is_err(), kind == Kind::Compact);
@@ -401,7 +395,7 @@ fn every_kind_is_built_from_keys_and_from_their_hashes() {
 
 #[test]
 fn options_that_do_not_go_together_are_refused_by_name() {
-    use fullbloom::Prefer;
+    use fullbloom::sizing::Prefer;
     use fullbloom_dynamic::Mode;
     let native = || BuildOptions::new(Name::Native).expected_keys(10);
     let refused = [
@@ -428,14 +422,14 @@ fn options_that_do_not_go_together_are_refused_by_name() {
 #[test]
 fn a_builder_says_when_there_are_more_keys_than_the_filter_is_sized_for() {
     let mut builder = BuildOptions::new(Name::Cassandra).expected_keys(2).begin().unwrap();
-    builder.insert(b"a");
-    builder.insert(b"b");
+    builder.add(b"a");
+    builder.add(b"b");
     assert_eq!(builder.exceeded(), None);
-    builder.insert(b"c");
+    builder.add(b"c");
     assert_eq!(builder.exceeded(), Some(2));
     let mut sized_by_keys = BuildOptions::new(Name::RocksDb).expected_keys(1).begin().unwrap();
-    sized_by_keys.insert(b"a");
-    sized_by_keys.insert(b"b");
+    sized_by_keys.add(b"a");
+    sized_by_keys.add(b"b");
     assert_eq!(sized_by_keys.exceeded(), None);
 }
 
@@ -446,8 +440,8 @@ fn every_kind_records_the_field_of_its_keys_and_a_merge_keeps_it() {
     let build = |kind, field| {
         let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(100).label("x");
         let mut builder = options.key_field(field).begin().unwrap();
-        builder.insert(b"alice");
-        builder.finish().unwrap()
+        builder.add(b"alice");
+        builder.build().unwrap()
     };
     for kind in [Kind::Fast, Kind::Compact, Kind::Dynamic] {
         let built = build(kind, field(7));
@@ -482,8 +476,8 @@ fn a_filter_of_keys_in_a_form_is_refused_unless_the_caller_applies_it() {
     for kind in [Kind::Fast, Kind::Compact, Kind::Dynamic] {
         let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(100).key_form(form);
         let mut builder = options.begin().unwrap();
-        builder.insert(&form.apply(b"Alice"));
-        let bytes = builder.finish().unwrap().encode();
+        builder.add(&form.apply(b"Alice"));
+        let bytes = builder.build().unwrap().encode();
         let refused = AnyFilter::decode(&bytes, &ReadOptions::new()).unwrap_err();
         assert_eq!(refused, DecodeError::KeyType(TypeError::Form { recorded: form }), "{kind}");
         let read = AnyFilter::decode(&bytes, &ReadOptions::new().key_form_applied()).unwrap();

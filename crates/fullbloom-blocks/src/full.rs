@@ -7,12 +7,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use alloc::sync::Arc;
-use fullbloom::Owned;
+use fullbloom::storage::Owned;
 use fullbloom_core::part::Part;
 use fullbloom_dialects::rocksdb::FullFilter;
 
-/// A full filter over its block, parsed once: borrowed bytes, or anything that owns them and can stay in a block
-/// cache, such as `Bytes` or `Arc<[u8]>`.
+/// A full filter over its block, parsed once: borrowed bytes, or anything that owns them and can stay in a
+/// block cache, such as `Bytes` or `Arc<[u8]>`.
 ///
 /// Any bytes are read as RocksDB reads them: bytes it does not know match every key, five bytes or fewer
 /// match none.
@@ -109,7 +109,7 @@ impl KeptContent {
     pub fn keep(block: &Arc<Vec<u8>>, family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::over(SharedBlock(Arc::clone(block)))),
-            Family::Native => Content::native(fullbloom::Filter::decode(block)),
+            Family::Native => Content::native(fullbloom::Filter::decode_any(block)),
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         }
     }
@@ -145,12 +145,12 @@ impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
         match self {
             Content::RocksDb(FullFilter::Nothing) => false,
             Content::RocksDb(FullFilter::Everything) => true,
-            Content::RocksDb(FullFilter::Legacy(filter)) => filter.may_contain_hash(key.bloom32()),
-            Content::RocksDb(FullFilter::FastLocal(filter)) => filter.may_contain_hash(key.xxph3()),
-            Content::RocksDb(FullFilter::Ribbon(filter)) => filter.may_contain_hash(key.xxph3()),
+            Content::RocksDb(FullFilter::Legacy(filter)) => filter.may_contain_raw(key.bloom32()),
+            Content::RocksDb(FullFilter::FastLocal(filter)) => filter.may_contain_raw(key.xxph3()),
+            Content::RocksDb(FullFilter::Ribbon(filter)) => filter.may_contain_raw(key.xxph3()),
             // A locked filter has another hash than it says.
             Content::Native(filter) if !filter.is_locked() && *filter.hashing() == DEFAULT => {
-                filter.may_contain_hash(key.native())
+                filter.may_contain_raw(key.native())
             }
             Content::Native(filter) => filter.may_contain(key.key()),
             Content::Unknown => true,

@@ -91,6 +91,6 @@ impl<'k> HashedKey<'k> {
     /// The hash of native filters that have the default seed.
     #[inline]
     pub(super) fn native(&self) -> u64 {
-        once(&self.native, || DEFAULT.hash(self.key))
+        once(&self.native, || DEFAULT.hash(self.key).to_raw())
     }
 }

@@ -155,7 +155,7 @@ fn ask<D: Dialect<Hash = u32>>(filter: &Compatible<'_, D>, hash: impl FnOnce() -
     match filter {
         Compatible::Nothing => false,
         Compatible::Everything => true,
-        Compatible::Filter(filter) => filter.may_contain_hash(hash()),
+        Compatible::Filter(filter) => filter.may_contain_raw(hash()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use fullbloom::SizeError;
-use fullbloom::Sizing;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::Name;
@@ -104,12 +104,12 @@ impl Policy {
         match self.dialect {
             Name::LevelDb => {
                 let mut filter = Filter::<LevelDb>::with_bits_per_key(n, bits)?;
-                filter.insert_batch(keys);
+                filter.insert_batch(keys).expect("keys are given as bytes");
                 Ok(filter.encode())
             }
             Name::RocksDbBlock => {
                 let mut filter = Filter::<RocksDbBlock>::with_bits_per_key(n, bits)?;
-                filter.insert_batch(keys);
+                filter.insert_batch(keys).expect("keys are given as bytes");
                 Ok(filter.encode())
             }
             dialect => {

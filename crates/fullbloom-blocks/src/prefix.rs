@@ -33,8 +33,8 @@ use core::str::FromStr;
 pub trait PrefixExtractor: fmt::Debug + Send + Sync {
     /// The prefix of a key; `None` when the key is outside the extractor's domain.
     ///
-    /// Keys with one prefix must be next to each other in the order of the table, and the prefix of a prefix must
-    /// be that prefix. Otherwise seeks miss keys.
+    /// Keys with one prefix must be next to each other in the order of the table, and the prefix of a prefix
+    /// must be that prefix. Otherwise seeks miss keys.
     fn prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]>;
 
     /// The name that a table carries in its properties. An extractor that finds other prefixes needs another

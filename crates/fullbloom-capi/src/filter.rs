@@ -302,8 +302,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain(
 /// # Safety
 /// `answers` is null or memory for `count` bools that nobody else uses while the slice lives.
 pub(crate) unsafe fn answers_of<'a>(answers: *mut bool, count: usize) -> Result<&'a mut [bool], Error> {
-    // SAFETY: promised by the caller. The memory may hold bytes that are not bools, so it is written before it
-    // is read.
+    // SAFETY: promised by the caller. The memory may hold bytes that are not bools, so it is written before
+    // it is read.
     unsafe {
         let len = array(answers.cast_const().cast::<u8>(), count, "answers")?.len();
         if len == 0 {
@@ -333,7 +333,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
         // SAFETY: promised by the caller.
         let (filter, keys) = unsafe { (Filter::get(filter)?.answering()?, Keys::new(keys, lens, count)?) };
         keys.in_groups(|first, group| {
-            filter.may_contain_batch(group, &mut answers[first..first + group.len()]);
+            let places = &mut answers[first..first + group.len()];
+            filter.may_contain_batch_into(group, places).expect("a place for each key");
         });
         Ok(())
     })

@@ -70,7 +70,7 @@ impl Filter {
         let Some(now) = UNIX_EPOCH.checked_add(Duration::from_millis(now)) else {
             return Err(Error::new(Status::Argument, "now_ms is a time that this system cannot express"));
         };
-        self.finished_mut()?.advance(now);
+        self.finished_mut()?.advance(now)?;
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl Filter {
         match &mut self.state {
             State::Filter { filter, .. } => Ok(filter.insert(key)?),
             State::Building(_, builder) => {
-                builder.insert(key);
+                builder.add(key);
                 Ok(true)
             }
             State::Lost(name) => Err(lost(*name)),
@@ -144,7 +144,7 @@ impl Filter {
     /// Adds keys.
     pub fn insert_batch(&mut self, keys: Keys<'_>) -> Result<(), Error> {
         if let State::Building(_, builder) = &mut self.state {
-            keys.in_groups(|_, group| builder.insert_batch(group));
+            keys.in_groups(|_, group| builder.add_batch(group));
             return Ok(());
         }
         let filter = self.finished_mut()?;
@@ -168,7 +168,7 @@ impl Filter {
         match &mut self.state {
             State::Filter { filter, .. } => Ok(filter.insert_hash(hash)?),
             State::Building(_, builder) => {
-                builder.insert_key_hashes(std::slice::from_ref(hash))?;
+                builder.add_key_hashes(std::slice::from_ref(hash))?;
                 Ok(true)
             }
             State::Lost(name) => Err(lost(*name)),
@@ -179,7 +179,7 @@ impl Filter {
     pub fn insert_hashes(&mut self, hashes: &[KeyHash]) -> Result<(), Error> {
         match &mut self.state {
             State::Filter { filter, .. } => Ok(filter.insert_hashes(hashes)?),
-            State::Building(_, builder) => Ok(builder.insert_key_hashes(hashes)?),
+            State::Building(_, builder) => Ok(builder.add_key_hashes(hashes)?),
             State::Lost(name) => Err(lost(*name)),
         }
     }
@@ -191,7 +191,7 @@ impl Filter {
             State::Building(name, _) | State::Lost(name) => name,
         };
         match std::mem::replace(&mut self.state, State::Lost(name)) {
-            State::Building(_, builder) => self.state = State::of(builder.finish()?),
+            State::Building(_, builder) => self.state = State::of(builder.build()?),
             _ => return Err(lost(name)),
         }
         Ok(())

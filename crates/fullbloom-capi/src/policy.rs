@@ -93,12 +93,12 @@ impl Policy {
         let written = match self.kind {
             Kind::LevelDb => {
                 let mut filter = Filter::<LevelDb>::with_bits_per_key(count, self.bits_per_key)?;
-                keys.in_groups(|_, group| filter.insert_batch(group));
+                keys.in_groups(|_, group| filter.insert_batch(group).expect("keys are given as bytes"));
                 filter.write_to(out)
             }
             Kind::Native => {
                 let mut filter = fullbloom::Filter::with_bits_per_key(count, self.bits_per_key)?;
-                keys.in_groups(|_, group| filter.insert_batch(group));
+                keys.in_groups(|_, group| filter.insert_batch(group).expect("keys are given as bytes"));
                 filter.write_to(out)
             }
         };

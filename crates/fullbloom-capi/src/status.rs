@@ -2,7 +2,8 @@
 
 use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
-use fullbloom::{DecodeError, FileError, MergeError, SizeError};
+use fullbloom::error::MergeError;
+use fullbloom::{DecodeError, FileError, SizeError};
 use fullbloom_any::{ChangeError, HashError};
 use std::any::Any;
 use std::cell::Cell;
@@ -190,10 +191,10 @@ impl From<FileError> for Error {
 const MESSAGE_LEN: usize = 1024;
 
 thread_local! {
-    /// The message of the last failed call of this thread. The memory stays where it is until the thread ends,
-    /// so that a pointer to an older message shows a newer one, and never freed memory: C evaluates the
-    /// arguments of `printf("%d %s", call(), fullbloom_message())` in any order. It needs no destructor, so it
-    /// can be used even by code that runs while the thread ends. Its last byte is always zero.
+    /// The message of the last failed call of this thread. The memory stays where it is until the thread
+    /// ends, so that a pointer to an older message shows a newer one, and never freed memory: C evaluates the
+    /// arguments of `printf("%d %s", call(), fullbloom_message())` in any order. It needs no destructor, so
+    /// it can be used even by code that runs while the thread ends. Its last byte is always zero.
     static MESSAGE: [Cell<u8>; MESSAGE_LEN] = const { [const { Cell::new(0) }; MESSAGE_LEN] };
 }
 

@@ -9,7 +9,7 @@ use crate::input::{KeyFormat, KeyPart, Keys};
 use crate::output;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use fullbloom::typed::{KeyField, KeyForm};
+use fullbloom_core::typed::{KeyField, KeyForm};
 use fullbloom_dialects::Name;
 use fullbloom_ops::{KeySpec, Place, Problem};
 use std::ffi::OsString;
@@ -376,11 +376,11 @@ pub enum Prefer {
     Space,
 }
 
-impl From<Prefer> for fullbloom::Prefer {
+impl From<Prefer> for fullbloom::sizing::Prefer {
     fn from(prefer: Prefer) -> Self {
         match prefer {
-            Prefer::Speed => fullbloom::Prefer::Speed,
-            Prefer::Space => fullbloom::Prefer::Space,
+            Prefer::Speed => fullbloom::sizing::Prefer::Speed,
+            Prefer::Space => fullbloom::sizing::Prefer::Space,
         }
     }
 }

@@ -11,7 +11,7 @@ use fullbloom_core::error::BuildError;
 use fullbloom_core::error::SizeError;
 use fullbloom_core::kernel::pipeline::hash_all;
 use fullbloom_core::kernel::{Body, Cpu, Task};
-use fullbloom_core::keys::{Hashes, Key, Keys};
+use fullbloom_core::keys::{Hashes, Key, Keys, each_valid};
 use fullbloom_core::memory;
 use fullbloom_core::native::hashing::{Hasher, Hashing};
 use fullbloom_core::native::head::Head;
@@ -34,11 +34,11 @@ const AT_A_TIME: usize = 1024;
 /// let mut builder = CompactBuilder::new(0.01)?;
 /// for start in (0..100_000u64).step_by(10_000) {
 ///     let some: Vec<u64> = (start..start + 10_000).collect();
-///     builder.insert_batch(&Column(&some))?;
+///     builder.add_batch(&Column(&some))?;
 /// }
-/// builder.insert(b"alice")?;
-/// builder.insert(b"alice")?; // counts once
-/// let filter = builder.finish()?;
+/// builder.add(b"alice")?;
+/// builder.add(b"alice")?; // counts once
+/// let filter = builder.build()?;
 /// assert_eq!(filter.keys(), 100_001);
 /// assert!(filter.may_contain(b"alice") && filter.bits().len() * 8 < 710_000);
 /// # Ok::<(), fullbloom_compact::error::BuildError>(())
@@ -135,15 +135,24 @@ impl CompactBuilder {
         self.len() == 0
     }
 
-    /// Adds a key.
-    pub fn insert(&mut self, key: impl Key<Hasher>) -> Result<(), BuildError> {
+    /// Adds a key. Adding it again changes nothing.
+    pub fn add(&mut self, key: impl Key<Hasher>) -> Result<(), BuildError> {
         let hash = key.hash_with(&self.hasher);
         self.keys.lanes(1)[0].add(&[hash])?;
         self.keys.spill()
     }
 
-    /// Adds many keys.
-    pub fn insert_batch<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) -> Result<(), BuildError> {
+    /// Adds many keys. Null keys are left out.
+    pub fn add_batch<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) -> Result<(), BuildError> {
+        let hasher = self.hasher.clone();
+        keys.require(&hasher, None)?;
+        match keys.validity() {
+            None => self.add_valid(keys),
+            Some(validity) => each_valid(keys, validity, &hasher, |hashes| self.add_valid(hashes)),
+        }
+    }
+
+    fn add_valid<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) -> Result<(), BuildError> {
         let mut start = 0;
         while start < keys.count() {
             let room = usize::try_from(self.keys.room_left()).unwrap_or(usize::MAX);
@@ -183,8 +192,13 @@ impl CompactBuilder {
         Ok(())
     }
 
+    /// The encoded filter of all keys.
+    pub fn finish(self) -> Result<Vec<u8>, BuildError> {
+        self.build().map(|filter| filter.encode())
+    }
+
     /// The filter of all keys.
-    pub fn finish(self) -> Result<CompactFilter, BuildError> {
+    pub fn build(self) -> Result<CompactFilter, BuildError> {
         let Constructed { shape, array, keys } = construct(self.keys, self.columns, self.threads)?;
         let mut head = Head::new(self.hashing, keys);
         head.keys = keys;
@@ -206,11 +220,23 @@ impl CompactFilter {
             if some.is_empty() {
                 break;
             }
-            builder.insert_batch(&Hashes(&some))?;
+            builder.add_valid(&Hashes::new(&some, &builder.hasher.clone()))?;
         }
         let Constructed { shape, array, keys } = construct(builder.keys, builder.columns, 1)?;
         let head = Head { keys, expected_keys: keys, estimated: false, ..head };
         Ok(CompactFilter { compact: Compact::from_parts(shape, head), bits: array })
+    }
+}
+
+/// A filter of these keys with a rate of 1 %.
+///
+/// # Panics
+/// If there is not enough memory, or no room for a temporary file of keys that do not fit into a gigabyte.
+impl<K: Key<Hasher>> FromIterator<K> for CompactFilter {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let mut builder = CompactBuilder::new(0.01).expect("a rate of 1 % is possible");
+        keys.into_iter().try_for_each(|key| builder.add(key)).expect("memory for the keys");
+        builder.build().expect("memory for the filter")
     }
 }
 

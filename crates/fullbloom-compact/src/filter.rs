@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use fullbloom_core::bits::{self, Owned};
 #[cfg(feature = "std")]
 use fullbloom_core::error::BuildError;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::keys::{Hashes, Key, Keys};
 use fullbloom_core::native::exceptions::Exceptions;
 use fullbloom_core::native::format::Decoded;
 use fullbloom_core::native::guard::{Except, ExceptError, ExceptionFacts};
-use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
+use fullbloom_core::native::hashing::{Hasher, Hashing, KeyHash, Secret};
 use fullbloom_core::native::head::Head;
 use fullbloom_core::part::{Check, Part};
 use fullbloom_core::sizing::Geometry;
@@ -82,8 +82,8 @@ impl CompactFilter {
     #[cfg(feature = "std")]
     pub fn build<K: Keys<Hasher> + Sync + ?Sized>(keys: &K, fpr: f64) -> Result<CompactFilter, BuildError> {
         let mut builder = super::CompactBuilder::new(fpr)?.expected_keys(keys.count() as u64);
-        builder.insert_batch(keys)?;
-        builder.finish()
+        builder.add_batch(keys)?;
+        builder.build()
     }
 
     /// Reads an encoded filter strictly, checks all of it, and copies its bits.
@@ -164,41 +164,69 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     #[inline(always)]
     pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
-        self.may_contain_hash(self.hash(key))
+        self.compact.test(self.bits.as_ref(), key.hash_with(&self.compact.hasher))
     }
 
-    /// As [`may_contain`](CompactFilter::may_contain), for a precomputed hash.
+    /// As [`may_contain`](CompactFilter::may_contain), for a precomputed hash. Of a filter with another seed
+    /// or secret the answer is "maybe".
     #[inline(always)]
-    pub fn may_contain_hash(&self, hash: u64) -> bool {
+    pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
+        hash.by(&self.compact.hasher).map_or(true, |hash| self.compact.test(self.bits.as_ref(), hash))
+    }
+
+    /// Whether the key of a hash by this filter's own hasher may be present.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn may_contain_raw(&self, hash: u64) -> bool {
         self.compact.test(self.bits.as_ref(), hash)
     }
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.
     #[inline(always)]
-    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
-        key.hash_with(&self.compact.hasher)
+    pub fn hash(&self, key: impl Key<Hasher>) -> KeyHash {
+        KeyHash::new(key, &self.compact.hasher)
     }
 
-    /// Looks up many keys, in any of the forms of [`Keys`].
+    /// Looks up many keys, in any of the forms of [`Keys`]: one answer for each. Faster than single lookups.
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
-    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
-        let answers = answers.into();
-        answers.check_len(keys.count());
-        self.compact.test_batch(self.bits.as_ref(), keys, answers);
+    /// # Errors
+    /// If the keys do not fit the filter: numbers where text is [recorded](Self::key_type), or hashes with
+    /// another seed. A null key is answered "no".
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<bool>, KeysError> {
+        let mut answers = vec![false; keys.count()];
+        self.may_contain_batch_into(keys, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// As [`may_contain_batch`](Self::may_contain_batch), into bools or a bitmap of the caller's.
+    ///
+    /// # Errors
+    /// Also if the number of places in `answers` is not the number of keys; see [`Answers`].
+    pub fn may_contain_batch_into<'a, K: Keys<Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) -> Result<(), KeysError> {
+        let mut answers = answers.into();
+        answers.require_places(keys.count())?;
+        keys.require(&self.compact.hasher, self.key_type())?;
+        self.compact.test_batch(self.bits.as_ref(), keys, answers.reborrow());
+        if let Some(validity) = keys.validity() {
+            validity.clear_nulls(&mut answers, keys.count());
+        }
+        Ok(())
     }
 
     /// How many of these keys may be present.
-    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
+    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<u64, KeysError> {
         let mut words = vec![0u64; keys.count().div_ceil(64)];
-        self.may_contain_batch(keys, &mut words);
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+        self.may_contain_batch_into(keys, &mut words)?;
+        Ok(words.iter().map(|word| u64::from(word.count_ones())).sum())
     }
 
     /// Prefetches the memory that the lookup of this hash reads.
-    pub fn prefetch(&self, hash: u64) {
-        self.compact.prefetch(self.bits.as_ref(), hash);
+    pub fn prefetch(&self, hash: KeyHash) {
+        self.compact.prefetch(self.bits.as_ref(), hash.to_raw());
     }
 
     /// The number of different keys: exact.
@@ -271,13 +299,7 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
     }
 
     /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
-    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        self.unlock_in_place(secret)?;
-        Ok(self)
-    }
-
-    #[doc(hidden)]
-    pub fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         self.compact.unlock(secret)
     }
 
@@ -308,10 +330,7 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
 
     /// A copy that owns its bits. Fails when there is not enough memory.
     pub fn try_clone(&self) -> Result<CompactFilter, SizeError> {
-        let bits = self.bits.as_ref();
-        let mut owned = Owned::zeroed(bits.len() as u64)?;
-        owned.as_mut().copy_from_slice(bits);
-        Ok(CompactFilter { compact: self.compact.clone(), bits: owned })
+        Ok(CompactFilter { compact: self.compact.clone(), bits: Owned::copied(self.bits.as_ref())? })
     }
 
     /// The encoded filter.
@@ -351,7 +370,7 @@ impl<S: AsRef<[u8]>> Except for CompactFilter<S> {
     }
 
     fn test_hashes(&self, hashes: &[u64], found: &mut [u64]) {
-        self.compact.test_batch(self.bits.as_ref(), &Hashes(hashes), found.into());
+        self.compact.test_batch(self.bits.as_ref(), &Hashes::new(hashes, &self.compact.hasher), found.into());
     }
 
     fn with(self, exceptions: Exceptions) -> Self {

@@ -47,4 +47,4 @@ mod spool;
 pub use builder::CompactBuilder;
 pub use filter::{CompactFacts, CompactFilter, CompactPlan};
 #[doc(inline)]
-pub use fullbloom_core::{error, keys};
+pub use fullbloom_core::{error, keys, native::hashing::KeyHash};

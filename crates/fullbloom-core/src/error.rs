@@ -5,8 +5,10 @@
 //! reason must be kept.
 
 mod build;
+mod keys;
 
 pub use build::{BuildError, BuildOption};
+pub use keys::{InsertError, KeysError};
 
 use crate::typed::TypeError;
 use alloc::borrow::ToOwned;
@@ -205,6 +207,11 @@ pub enum DecodeError {
         /// What is missing, and how to supply it.
         what: &'static str,
     },
+    /// The filter takes no keys, and the requested type does.
+    ReadOnly {
+        /// Why it takes none, and how to read it.
+        why: &'static str,
+    },
     /// The geometry given for bytes without a header is invalid.
     Geometry(SizeError),
     /// The given type of the keys is not the one that the filter records.
@@ -247,7 +254,7 @@ impl fmt::Display for DecodeError {
             DecodeError::Kind { found, wanted } => {
                 write!(f, "the file holds a {found} filter, where a {wanted} one is expected")
             }
-            DecodeError::Unknown { what } => f.write_str(what),
+            DecodeError::Unknown { what } | DecodeError::ReadOnly { why: what } => f.write_str(what),
             DecodeError::Geometry(ref e) => e.fmt(f),
             DecodeError::KeyType(ref e) => e.fmt(f),
             DecodeError::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),

@@ -6,17 +6,17 @@
 //! | numbers | [`Column`] |
 //! | one buffer and the offset of each key, as in Arrow's `String` and `Binary` | [`Offsets`] |
 //! | views of 16 bytes over several buffers, as in Arrow's `StringView` | [`Views`] |
-//! | precomputed hashes | [`Hashes`] |
+//! | precomputed hashes | [`KeyHashOf`] in a slice, or [`Hashes`] |
+//! | any of these, with nulls | [`Nullable`] |
 //!
 //! ```
 //! use fullbloom::Filter;
 //! use fullbloom::keys::{Column, Offsets};
 //!
 //! let mut filter = fullbloom::Filter::with_fpr(1_000, 0.01)?;
-//! filter.insert_batch(&Column(&[17u64, 18, 19]));
-//! filter.insert_batch(["alice", "bob"].as_slice());
-//! let mut answers = [false; 3];
-//! filter.may_contain_batch(&Offsets::new(b"alicebobeve", &[0i32, 5, 8, 11])?, &mut answers);
+//! filter.insert_batch(&Column(&[17u64, 18, 19]))?;
+//! filter.insert_batch(["alice", "bob"].as_slice())?;
+//! let answers = filter.may_contain_batch(&Offsets::new(b"alicebobeve", &[0i32, 5, 8, 11])?)?;
 //! assert_eq!(answers, [true, true, false]);
 //! assert!(filter.may_contain(18));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -24,16 +24,22 @@
 
 mod arrow;
 mod column;
+mod hash;
 mod hasher;
 mod key;
+mod validity;
 
 pub use arrow::{ArrowError, Offset, Offsets, Views};
 pub use column::Column;
-pub use hasher::KeyHasher;
+pub use hash::{Hashes, KeyHashOf};
+pub use hasher::{KeyHasher, origin_of};
 pub use key::{Key, TakesIntegers};
+pub use validity::{Nullable, Validity, each_valid, each_valid_new};
 
 use crate::bits::prefetch;
+use crate::error::KeysError;
 use crate::sealed::Sealed;
+use crate::typed::KeyType;
 use alloc::vec::Vec;
 
 /// Keys that a filter with the hasher `H` accepts in one batch; see the [module](self) for the forms.
@@ -51,6 +57,21 @@ pub trait Keys<H: KeyHasher>: Sealed {
     /// If there are fewer keys than places.
     #[doc(hidden)]
     fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], wide: bool);
+
+    /// Checks that the keys fit filters with this hasher, whose keys have this type if it is recorded.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn require(&self, hasher: &H, recorded: Option<KeyType>) -> Result<(), KeysError> {
+        let _ = (hasher, recorded);
+        Ok(())
+    }
+
+    /// Which keys are not null; `None` if all are valid.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn validity(&self) -> Option<Validity<'_>> {
+        None
+    }
 
     /// Prefetches the keys from index `start` on, as far as they exist.
     #[doc(hidden)]
@@ -109,25 +130,6 @@ impl<K: AsRef<[u8]>, H: KeyHasher> Keys<H> for Vec<K> {
     #[inline(always)]
     fn prefetch(&self, start: usize, count: usize) {
         prefetch::ahead(self, start, count);
-    }
-}
-
-/// Hashes computed before, by `Filter::hash` of a filter of the same dialect (of
-/// `native`: with the same seed or secret).
-#[derive(Debug, Clone, Copy)]
-pub struct Hashes<'a, H>(pub &'a [H]);
-
-impl<H> Sealed for Hashes<'_, H> {}
-
-impl<H: KeyHasher> Keys<H> for Hashes<'_, H::Hash> {
-    #[inline(always)]
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    #[inline(always)]
-    fn hash_into(&self, _: &H, start: usize, out: &mut [H::Hash], _: bool) {
-        out.copy_from_slice(&self.0[start..][..out.len()]);
     }
 }
 

@@ -21,6 +21,12 @@ impl<S: AsRef<[u8]>> Part<S> {
         Some(Part { storage, range })
     }
 
+    /// All bytes, as a part that cannot be changed.
+    pub fn whole(storage: S) -> Part<S> {
+        let range = 0..storage.as_ref().len();
+        Part { storage, range }
+    }
+
     /// This range of the part.
     pub fn part(self, range: Range<usize>) -> Part<S> {
         let start = self.range.start;

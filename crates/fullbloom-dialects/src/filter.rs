@@ -16,11 +16,12 @@ pub use lenient::Lenient;
 pub(crate) use traits::by_positions;
 pub use traits::{Counted, Dialect, Doubt, Format, Insert, Size, Weakness};
 
+use alloc::vec;
 use alloc::vec::Vec;
 use fullbloom_core::bits::Owned;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, InsertError, KeysError, MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::keys::{Key, KeyHasher, Keys};
+use fullbloom_core::keys::{Key, KeyHashOf, KeyHasher, Keys, each_valid, each_valid_new};
 use fullbloom_core::sizing::{Geometry, Request, Target};
 use fullbloom_core::typed::{TypeError, Value};
 
@@ -68,57 +69,79 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     #[inline(always)]
     pub fn may_contain(&self, key: impl Key<D::Hasher>) -> bool {
-        self.dialect.test(self.bits.as_ref(), self.hash(key))
+        self.dialect.test(self.bits.as_ref(), key.hash_with(self.dialect.hasher()))
     }
 
-    /// As [`may_contain`](Filter::may_contain), for a precomputed hash.
+    /// As [`may_contain`](Filter::may_contain), for a precomputed hash. Of a filter with another seed or hash
+    /// function the answer is "maybe".
     #[inline(always)]
-    pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
+    pub fn may_contain_hash(&self, hash: KeyHashOf<D::Hasher>) -> bool {
+        hash.by(self.dialect.hasher()).map_or(true, |hash| self.dialect.test(self.bits.as_ref(), hash))
+    }
+
+    /// Whether the key of a hash by this filter's own hasher may be present.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn may_contain_raw(&self, hash: D::Hash) -> bool {
         self.dialect.test(self.bits.as_ref(), hash)
     }
 
-    /// Looks up many keys, in any of the forms of [`Keys`]. Faster than single lookups, most of all when the
-    /// filter is larger than the cache: the cache lines of later keys are prefetched while earlier keys are
-    /// tested.
+    /// Looks up many keys, in any of the forms of [`Keys`]: one answer for each. Faster than single lookups,
+    /// most of all when the filter is larger than the cache: the cache lines of later keys are prefetched
+    /// while earlier keys are tested.
     ///
     /// ```
     /// use fullbloom_dialects::{Filter, LevelDb};
     ///
     /// let mut filter = Filter::<LevelDb>::with_bits_per_key(1_000, 10.0)?;
-    /// filter.insert_batch(&["apple", "pear"]);
-    /// let mut answers = [false; 2];
-    /// filter.may_contain_batch(&["pear", "plum"], &mut answers);
-    /// assert_eq!(answers, [true, false]);
-    /// let mut bitmap = vec![0u64; 2]; // one bit for each of 100 keys
-    /// filter.may_contain_batch([b"seven"; 100].as_slice(), &mut bitmap);
-    /// assert_eq!(bitmap, [0, 0]);
-    /// # Ok::<(), fullbloom_dialects::SizeError>(())
+    /// filter.insert_batch(&["apple", "pear"])?;
+    /// assert_eq!(filter.may_contain_batch(&["pear", "plum"])?, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
-    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
+    /// # Errors
+    /// If the keys are hashes with another seed or hash function. A null key is answered "no".
+    pub fn may_contain_batch<K: Keys<D::Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<bool>, KeysError> {
+        let mut answers = vec![false; keys.count()];
+        self.may_contain_batch_into(keys, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// As [`may_contain_batch`](Filter::may_contain_batch), into bools or a bitmap of the caller's.
+    ///
+    /// # Errors
+    /// Also if the number of places in `answers` is not the number of keys; see [`Answers`].
+    pub fn may_contain_batch_into<'a, K: Keys<D::Hasher> + ?Sized>(
         &self,
         keys: &K,
         answers: impl Into<Answers<'a>>,
-    ) {
-        let answers = answers.into();
-        answers.check_len(keys.count());
-        self.dialect.test_batch(self.bits.as_ref(), keys, answers);
+    ) -> Result<(), KeysError> {
+        let mut answers = answers.into();
+        answers.require_places(keys.count())?;
+        keys.require(self.dialect.hasher(), None)?;
+        self.dialect.test_batch(self.bits.as_ref(), keys, answers.reborrow());
+        if let Some(validity) = keys.validity() {
+            validity.clear_nulls(&mut answers, keys.count());
+        }
+        Ok(())
     }
 
     /// How many of these keys may be present.
-    pub fn count_batch<K: Keys<D::Hasher> + ?Sized>(&self, keys: &K) -> u64 {
-        let mut words = alloc::vec![0u64; keys.count().div_ceil(64)];
-        self.may_contain_batch(keys, &mut words);
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+    pub fn count_batch<K: Keys<D::Hasher> + ?Sized>(&self, keys: &K) -> Result<u64, KeysError> {
+        let mut words = vec![0u64; keys.count().div_ceil(64)];
+        self.may_contain_batch_into(keys, &mut words)?;
+        Ok(words.iter().map(|word| u64::from(word.count_ones())).sum())
     }
 
     /// The hash of a typed key, as the dialect's system hashes it.
-    pub fn hash_value(&self, value: Value<'_>) -> Result<D::Hash, TypeError> {
+    pub fn hash_value(&self, value: Value<'_>) -> Result<KeyHashOf<D::Hasher>, TypeError> {
+        Ok(KeyHashOf::from_raw(self.raw_hash_of(value)?, self.dialect.hasher()))
+    }
+
+    fn raw_hash_of(&self, value: Value<'_>) -> Result<D::Hash, TypeError> {
         let key = D::NAME.key(value)?;
         if !value.is_number() {
-            return Ok(self.hash(key.as_ref()));
+            return Ok(self.dialect.hasher().hash(key.as_ref()));
         }
         let mut numbers = self.dialect.clone();
         numbers.set_numbers(true);
@@ -127,14 +150,13 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 
     /// Whether a typed key may be present.
     pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
-        Ok(self.may_contain_hash(self.hash_value(value)?))
+        Ok(self.dialect.test(self.bits.as_ref(), self.raw_hash_of(value)?))
     }
 
-    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
-    /// secret).
+    /// The hash of a key, for lookups in several filters of this dialect.
     #[inline(always)]
-    pub fn hash(&self, key: impl Key<D::Hasher>) -> D::Hash {
-        key.hash_with(self.dialect.hasher())
+    pub fn hash(&self, key: impl Key<D::Hasher>) -> KeyHashOf<D::Hasher> {
+        KeyHashOf::new(key, self.dialect.hasher())
     }
 
     /// The dialect with its parameters.
@@ -156,7 +178,9 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// byte `p / 8` of [`bits`](Filter::bits). `None` if lookups of this dialect do not test single bits.
     pub fn probes_of(&self, key: impl Key<D::Hasher>) -> Option<Vec<u64>> {
         let mut positions = Vec::new();
-        let visited = self.dialect.visit_probes(self.hash(key), &mut |position| positions.push(position));
+        let visited = self
+            .dialect
+            .visit_probes(key.hash_with(self.dialect.hasher()), &mut |position| positions.push(position));
         visited.then_some(positions)
     }
 
@@ -211,40 +235,68 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     /// Adds a key. Returns true if at least one bit changed, so the key was certainly not present before.
     #[inline(always)]
     pub fn insert(&mut self, key: impl Key<D::Hasher>) -> bool {
-        let hash = self.hash(key);
+        let hash = key.hash_with(self.dialect.hasher());
         self.dialect.set(self.bits.as_mut(), hash)
     }
 
     /// As [`insert`](Filter::insert), for a precomputed hash.
+    ///
+    /// # Errors
+    /// If the hash was made with another seed or hash function: the filter would not find the key again.
     #[inline(always)]
-    pub fn insert_hash(&mut self, hash: D::Hash) -> bool {
-        self.dialect.set(self.bits.as_mut(), hash)
+    pub fn insert_hash(&mut self, hash: KeyHashOf<D::Hasher>) -> Result<bool, InsertError> {
+        let hash = hash.by(self.dialect.hasher())?;
+        Ok(self.dialect.set(self.bits.as_mut(), hash))
     }
 
     /// Adds a typed key, as the dialect's system hashes it.
     pub fn insert_value(&mut self, value: Value<'_>) -> Result<bool, TypeError> {
-        let hash = self.hash_value(value)?;
-        Ok(self.insert_hash(hash))
+        let hash = self.raw_hash_of(value)?;
+        Ok(self.dialect.set(self.bits.as_mut(), hash))
     }
 
-    /// Adds many keys, in any of the forms of [`Keys`].
-    pub fn insert_batch<K: Keys<D::Hasher> + ?Sized>(&mut self, keys: &K) {
-        self.dialect.set_batch(self.bits.as_mut(), keys);
+    /// Adds many keys, in any of the forms of [`Keys`]. Null keys are left out.
+    ///
+    /// # Errors
+    /// If the keys are hashes with another seed or hash function. None is inserted.
+    pub fn insert_batch<K: Keys<D::Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), InsertError> {
+        let Filter { dialect, bits } = self;
+        keys.require(dialect.hasher(), None)?;
+        let Some(validity) = keys.validity() else {
+            dialect.set_batch(bits.as_mut(), keys);
+            return Ok(());
+        };
+        let hasher = dialect.hasher().clone();
+        each_valid(keys, validity, &hasher, |hashes| {
+            dialect.set_batch(bits.as_mut(), hashes);
+            Ok(())
+        })
     }
 
     /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
-    /// new.
+    /// new, and a null key is not.
     ///
-    /// # Panics
-    /// If the number of places in `new` is not the number of keys.
+    /// # Errors
+    /// As of [`insert_batch`](Filter::insert_batch); also if the number of places in `new` is not the number
+    /// of keys.
     pub fn insert_batch_new<'a, K: Keys<D::Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         new: impl Into<Answers<'a>>,
-    ) {
-        let new = new.into();
-        new.check_len(keys.count());
-        self.dialect.set_batch_new(self.bits.as_mut(), keys, new);
+    ) -> Result<(), InsertError> {
+        let mut new = new.into();
+        new.require_places(keys.count())?;
+        let Filter { dialect, bits } = self;
+        keys.require(dialect.hasher(), None)?;
+        let Some(validity) = keys.validity() else {
+            dialect.set_batch_new(bits.as_mut(), keys, new);
+            return Ok(());
+        };
+        let hasher = dialect.hasher().clone();
+        each_valid_new(keys, validity, &hasher, &mut new, |hashes, new| {
+            dialect.set_batch_new(bits.as_mut(), hashes, new);
+            Ok(())
+        })
     }
 
     /// Removes all keys.

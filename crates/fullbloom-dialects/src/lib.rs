@@ -8,7 +8,7 @@
 //!
 //! let keys = ["apple", "pear", "plum"];
 //! let mut filter = Filter::<RocksDb>::with_bits_per_key(keys.len() as u64, 10.0)?;
-//! filter.insert_batch(&keys);
+//! filter.insert_batch(&keys)?;
 //! let block = filter.encode();                       // RocksDB's bytes
 //! let view = Filter::<RocksDb>::view(&block)?;       // reads borrowed bytes in place, without a copy
 //! assert!(view.may_contain("pear"));

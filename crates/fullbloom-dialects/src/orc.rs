@@ -9,7 +9,8 @@
 //! class exists. Both hold the same bits for the same bytes. A decoded filter is encoded in the class it came
 //! from; a new filter is encoded in the later class.
 //!
-//! Bytes and texts are hashed by [`murmur3_64_orc`], numbers by [`wang64_orc`]: see [`typed`](fullbloom_core::typed).
+//! Bytes and texts are hashed by [`murmur3_64_orc`], numbers by [`wang64_orc`]: see
+//! [`typed`](fullbloom_core::typed).
 //!
 //! ```
 //! use fullbloom_dialects::{Filter, View};
@@ -163,6 +164,11 @@ impl Sealed for Orc {}
 impl KeyHasher for Orc {
     type Hash = u64;
 
+    #[inline(always)]
+    fn variant(&self) -> (u32, u64) {
+        (self.numbers.into(), 0)
+    }
+
     /// A number whose length is not eight bytes is hashed as bytes.
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u64 {
@@ -196,11 +202,6 @@ impl Dialect for Orc {
 
     fn set_numbers(&mut self, numbers: bool) {
         self.numbers = numbers;
-    }
-
-    #[inline(always)]
-    fn hash_variant(&self) -> (u32, u64) {
-        (self.numbers.into(), 0)
     }
 
     fn count_ones(&self, bits: &[u8]) -> u64 {

@@ -293,16 +293,12 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
     /// Inserts as poppy does. Returns true if the key changed its bucket. Refused if it would change it and
     /// `count` has reached the expected keys.
     pub fn try_insert(&mut self, key: &[u8]) -> Result<bool, TooManyKeys> {
-        self.try_insert_hash(self.hash(key))
-    }
-
-    /// As [`try_insert`](Filter::try_insert), for a precomputed hash.
-    pub fn try_insert_hash(&mut self, hash: u64) -> Result<bool, TooManyKeys> {
+        let hash = self.dialect().hasher().hash(key);
         let known = probe::all_set(self.bits(), self.dialect().positions(hash));
         if !known && self.count() == self.dialect().expected_keys {
             return Err(TooManyKeys);
         }
-        self.insert_hash(hash);
+        self.dialect.set(self.bits.as_mut(), hash);
         Ok(!known)
     }
 }
@@ -311,6 +307,11 @@ impl Sealed for Poppy {}
 
 impl KeyHasher for Poppy {
     type Hash = u64;
+
+    #[inline(always)]
+    fn variant(&self) -> (u32, u64) {
+        (self.numbers.into(), 0)
+    }
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u64 {
@@ -394,11 +395,6 @@ impl Dialect for Poppy {
 
     fn set_numbers(&mut self, numbers: bool) {
         self.numbers = numbers;
-    }
-
-    #[inline(always)]
-    fn hash_variant(&self) -> (u32, u64) {
-        (self.numbers.into(), 0)
     }
 
     fn count_ones(&self, bits: &[u8]) -> u64 {

@@ -8,9 +8,11 @@ use super::look::Look;
 use super::options::Mode;
 use super::shards::Shards;
 use crate::slots::GROUP;
-use fullbloom_core::error::SizeError;
+use alloc::vec;
+use alloc::vec::Vec;
+use fullbloom_core::error::{InsertError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::{Answers, eight_bools, hash_all};
-use fullbloom_core::keys::Keys;
+use fullbloom_core::keys::{Keys, each_valid, each_valid_new};
 use fullbloom_core::native::hashing::Hasher;
 
 /// Keys hashed at once; a multiple of 64.
@@ -24,17 +26,34 @@ pub(crate) type Ahead = [u64; CHUNK + GROUP];
 pub(crate) type Bits = [u64; CHUNK / 64];
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
-    /// Looks up many keys, in any of the forms of [`Keys`]. Faster than single lookups.
+    /// Looks up many keys, in any of the forms of [`Keys`]: one answer for each. Faster than single lookups.
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
-    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+    /// # Errors
+    /// If the keys do not fit the filter: numbers where text is [recorded](Self::key_type), or hashes with
+    /// another seed. A null key is answered "no".
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<bool>, KeysError> {
+        let mut answers = vec![false; keys.count()];
+        self.may_contain_batch_into(keys, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// As [`may_contain_batch`](Self::may_contain_batch), into bools or a bitmap of the caller's.
+    ///
+    /// # Errors
+    /// Also if the number of places in `answers` is not the number of keys; see [`Answers`].
+    pub fn may_contain_batch_into<'a, K: Keys<Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) -> Result<(), KeysError> {
         let mut answers = answers.into();
-        answers.check_len(keys.count());
+        answers.require_places(keys.count())?;
+        keys.require(&self.hasher, self.key_type())?;
         if self.head.locked.is_some() {
-            return answers.fill(keys.count(), true);
+            answers.fill(keys.count(), true);
+            return Ok(());
         }
-        let done = chunks(keys, 0, &self.hasher, Some(answers), |hashes, len, bits| {
+        let done = chunks(keys, 0, &self.hasher, Some(answers.reborrow()), |hashes, len, bits| {
             match &self.store {
                 Store::Shards(shards) => match shards.even() {
                     Some(even) => cpu().run(Look { filter: self, store: even, hashes, len, bits }),
@@ -45,33 +64,35 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             Ok::<(), core::convert::Infallible>(())
         });
         let Ok(_) = done;
+        if let Some(validity) = keys.validity() {
+            validity.clear_nulls(&mut answers, keys.count());
+        }
+        Ok(())
     }
 
     /// How many of these keys may be present.
-    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
-        let mut words = alloc::vec![0u64; keys.count().div_ceil(64)];
-        self.may_contain_batch(keys, &mut words);
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<u64, KeysError> {
+        let mut words = vec![0u64; keys.count().div_ceil(64)];
+        self.may_contain_batch_into(keys, &mut words)?;
+        Ok(words.iter().map(|word| u64::from(word.count_ones())).sum())
     }
 }
 
-/// Calls `work` with the hashes of chunks of keys, from this key on, and their number, stores the answers,
-/// and counts those that are yes.
+/// Calls `work` with the hashes of chunks of keys, from this key on, and their number, and stores the
+/// answers.
 fn chunks<K: Keys<Hasher> + ?Sized, E>(
     keys: &K,
     first: usize,
     hasher: &Hasher,
     mut answers: Option<Answers<'_>>,
     mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
-) -> Result<u64, E> {
+) -> Result<(), E> {
     let mut hashes = [0; CHUNK + GROUP];
-    let mut count = 0;
     for start in (first..keys.count()).step_by(CHUNK) {
         let len = CHUNK.min(keys.count() - start);
         hash_all(cpu(), keys, hasher, start, &mut hashes[..len]);
         let mut bits = [0; CHUNK / 64];
         let done = work(&hashes, len, &mut bits);
-        count += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         match &mut answers {
             None => {}
             Some(Answers::Bools(bools)) => {
@@ -88,52 +109,50 @@ fn chunks<K: Keys<Hasher> + ?Sized, E>(
         }
         done?;
     }
-    Ok(count)
+    Ok(())
 }
 
 /// Inserts keys into a set as long as there are so many that it pays to sort them. Returns how many those
-/// are, and how many were new.
+/// are.
 fn insert_sorted<K: Keys<Hasher> + ?Sized>(
     shards: &mut Shards,
     keys: &K,
     hasher: &Hasher,
-) -> Result<(usize, u64), SizeError> {
-    let (mut start, mut new) = (0, 0);
+) -> Result<usize, SizeError> {
+    let mut start = 0;
     let mut buffers = None;
     loop {
         let len = bulk::MOST.min(keys.count() - start);
         if !shards.pays_to_sort(len) {
-            return Ok((start, new));
+            return Ok(start);
         }
         let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len)) else {
-            return Ok((start, new)); // it can be done without
+            return Ok(start); // it can be done without
         };
         hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
-        new += shards.insert_sorted(buffers, len)?;
+        shards.insert_sorted(buffers, len)?;
         start += len;
     }
 }
 
 /// Calls `work` with the hashes of chunks of keys, from this key on, in an order that keeps the lines of many
-/// of them in the cache, as long as there are so many that it pays. Returns how many those are, and the
-/// number of yeses.
+/// of them in the cache, as long as there are so many that it pays. Returns how many those are.
 fn chunks_by_line<K: Keys<Hasher> + ?Sized, E>(
     keys: &K,
     mut start: usize,
     hasher: &Hasher,
     lines: u64,
     mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
-) -> Result<(usize, u64), E> {
-    let mut count = 0;
+) -> Result<usize, E> {
     let mut buffers = None;
     loop {
         let len = bulk::MOST.min(keys.count() - start);
         if !bulk::pays_to_distribute(len, lines) {
-            return Ok((start, count));
+            return Ok(start);
         }
         // After the hashes, room for one more group and for a whole chunk.
         let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len + CHUNK + GROUP)) else {
-            return Ok((start, count)); // it can be done without
+            return Ok(start); // it can be done without
         };
         hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
         let hashes = buffers.distribute(len, lines);
@@ -141,7 +160,6 @@ fn chunks_by_line<K: Keys<Hasher> + ?Sized, E>(
             let mut bits = [0; CHUNK / 64];
             let ahead = hashes[at..].first_chunk().expect("room for a whole chunk");
             work(ahead, CHUNK.min(len - at), &mut bits)?;
-            count += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         }
         start += len;
     }
@@ -154,7 +172,7 @@ pub(crate) fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
 }
 
 impl DynamicFilter {
-    /// Adds many keys. Returns how many were new.
+    /// Adds many keys. Null keys are left out.
     ///
     /// If a set must grow for them, and there are many compared with the keys that it has, they are sorted
     /// first; if the filter is larger than the caches, they are inserted in the order of its lines. This
@@ -162,45 +180,59 @@ impl DynamicFilter {
     /// inserted one by one.
     ///
     /// # Errors
-    /// When the memory to grow cannot be allocated; some of the keys have then been inserted.
-    ///
-    /// # Panics
-    /// If the filter is [locked](Self::is_locked).
-    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
-        self.insert_chunks(keys, None)
+    /// If the keys do not fit the filter, or it is [locked](Self::is_locked): none is inserted. If the memory
+    /// to grow cannot be allocated: some of the keys have been inserted.
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), InsertError> {
+        let hasher = self.require_fit(keys)?;
+        match keys.validity() {
+            None => self.insert_chunks(keys, None)?,
+            Some(validity) => each_valid(keys, validity, &hasher, |some| self.insert_chunks(some, None))?,
+        }
+        Ok(())
     }
 
     /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
-    /// new. Returns how many were new.
+    /// new, and a null key is not.
     ///
     /// # Errors
-    /// As [`insert_batch`](Self::insert_batch). The keys after the failure are reported as not new.
-    ///
-    /// # Panics
-    /// If the number of places in `new` is not the number of keys, or if the filter is
-    /// [locked](Self::is_locked).
+    /// As of [`insert_batch`](Self::insert_batch); also if the number of places in `new` is not the number of
+    /// keys. The keys after a failure are reported as not new.
     pub fn insert_batch_new<'a, K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         new: impl Into<Answers<'a>>,
-    ) -> Result<u64, SizeError> {
+    ) -> Result<(), InsertError> {
         let mut new = new.into();
-        new.check_len(keys.count());
+        new.require_places(keys.count())?;
         new.fill(keys.count(), false);
-        self.insert_chunks(keys, Some(new))
+        let hasher = self.require_fit(keys)?;
+        match keys.validity() {
+            None => self.insert_chunks(keys, Some(new))?,
+            Some(validity) => each_valid_new(keys, validity, &hasher, &mut new, |some, new| {
+                self.insert_chunks(some, Some(new))
+            })?,
+        }
+        Ok(())
     }
 
-    fn insert_chunks<K: Keys<Hasher> + ?Sized>(
+    /// Checks that these keys can be inserted or removed. Returns a copy of the hasher.
+    fn require_fit<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<Hasher, InsertError> {
+        self.require_unlocked()?;
+        keys.require(&self.hasher, self.key_type())?;
+        Ok(self.hasher.clone())
+    }
+
+    /// Inserts keys that fit, none of which is null.
+    pub(crate) fn insert_chunks<K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         new: Option<Answers<'_>>,
-    ) -> Result<u64, SizeError> {
-        self.head.assert_takes_keys();
+    ) -> Result<(), SizeError> {
         self.make_shards()?;
         let hasher = self.hasher.clone();
-        let (mut start, mut count) = (0, 0);
+        let mut start = 0;
         if let (None, Mode::Set, Store::Shards(shards)) = (&new, self.plan.mode, &mut self.store) {
-            (start, count) = insert_sorted(shards, keys, &hasher)?;
+            start = insert_sorted(shards, keys, &hasher)?;
         }
         let lines = self.array_len();
         let in_order = new.is_some();
@@ -209,35 +241,45 @@ impl DynamicFilter {
             _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
         };
         if !in_order {
-            let (end, more) = chunks_by_line(keys, start, &hasher, lines, &mut work)?;
-            (start, count) = (end, count + more);
+            start = chunks_by_line(keys, start, &hasher, lines, &mut work)?;
         }
-        Ok(count + chunks(keys, start, &hasher, new, work)?)
+        chunks(keys, start, &hasher, new, work)
     }
 
-    /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). Returns
-    /// how many were.
+    /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). A null
+    /// key is not.
     ///
     /// # Errors
-    /// If the filter does not count its keys.
-    ///
-    /// # Panics
-    /// If the number of places in `removed` is not the number of keys; and as [`remove`](Self::remove).
+    /// If the filter does not count its keys, is [locked](Self::is_locked), or the keys do not fit it; also
+    /// if the number of places in `removed` is not the number of keys.
     pub fn remove_batch<'a, K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         removed: impl Into<Answers<'a>>,
-    ) -> Result<u64, RemoveError> {
-        self.head.assert_takes_keys();
-        let removed = removed.into();
-        removed.check_len(keys.count());
+    ) -> Result<(), RemoveError> {
+        let mut removed = removed.into();
+        removed.require_places(keys.count()).map_err(InsertError::Keys)?;
+        let hasher = self.require_fit(keys)?;
         if self.plan.mode != Mode::Counting {
             return Err(RemoveError::NotDeletable);
         }
         self.make_shards()?;
+        match keys.validity() {
+            None => self.remove_chunks(keys, removed)?,
+            Some(validity) => each_valid_new(keys, validity, &hasher, &mut removed, |some, removed| {
+                self.remove_chunks(some, removed)
+            })?,
+        }
+        Ok(())
+    }
+
+    fn remove_chunks<K>(&mut self, keys: &K, removed: Answers<'_>) -> Result<(), SizeError>
+    where
+        K: Keys<Hasher> + ?Sized,
+    {
         let hasher = self.hasher.clone();
         chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
-            cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(RemoveError::Size)
+            cpu().run(Change { filter: self, hashes, len, bits, insert: false })
         })
     }
 }

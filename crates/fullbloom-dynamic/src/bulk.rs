@@ -68,12 +68,12 @@ impl Shards {
         keys >= FEWEST && more >= known / PART && known + more > room
     }
 
-    /// Inserts the fingerprints of these hashes into a set, whose order they lose. Returns how many were new.
-    pub(crate) fn insert_sorted(&mut self, buffers: &mut Buffers, len: usize) -> Result<u64, SizeError> {
+    /// Inserts the fingerprints of these hashes into a set, whose order they lose.
+    pub(crate) fn insert_sorted(&mut self, buffers: &mut Buffers, len: usize) -> Result<(), SizeError> {
         let (hashes, spare) = (&mut buffers.hashes[..len], &mut buffers.spare[..len]);
         hashes.iter_mut().for_each(|hash| *hash &= self.mask());
         sort(hashes, spare);
-        let (mut rest, mut new, mut entry) = (&*hashes, 0, 0);
+        let (mut rest, mut entry) = (&*hashes, 0);
         while entry < self.entries() {
             let (number, entries) = self.number_at(entry);
             let shard = &self.shards()[number];
@@ -84,31 +84,29 @@ impl Shards {
             let before = self.entries();
             if !own.is_empty() {
                 let own = own.iter().map(|hash| hash << depth >> (64 - bits));
-                new += self.merge_into(number, own, &mut buffers.merged)?;
+                self.merge_into(number, own, &mut buffers.merged)?;
             }
             // The directory may have become longer.
             entry = (entry + entries) * (self.entries() / before);
             rest = later;
         }
-        Ok(new)
+        Ok(())
     }
 
-    /// Merges sorted fingerprints into a shard. Returns how many were new.
+    /// Merges sorted fingerprints into a shard.
     fn merge_into(
         &mut self,
         number: usize,
         new: impl Iterator<Item = u64>,
         merged: &mut Vec<u64>,
-    ) -> Result<u64, SizeError> {
+    ) -> Result<(), SizeError> {
         let items = self.items_of(number, |_| true)?;
         merged.clear();
         let more = items.len() + new.size_hint().0;
         merged.try_reserve(more).map_err(|_| SizeError::Memory { bytes: more as u64 * 8 })?;
         merge(&items, new, merged);
-        let count = (merged.len() - items.len()) as u64;
         self.give_buffer(items);
-        self.store(number, merged)?;
-        Ok(count)
+        self.store(number, merged)
     }
 
     /// Makes these the items of a shard, with as many lines or shards as they need. Without memory for them,

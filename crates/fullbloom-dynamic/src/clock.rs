@@ -131,12 +131,6 @@ impl Clock {
         }
     }
 
-    /// Sets the keys with each tag.
-    #[cfg(feature = "std")]
-    pub(crate) fn set_by_tag(&mut self, counts: Vec<u64>) {
-        self.counts = counts;
-    }
-
     pub(crate) fn clear(&mut self) {
         self.counts.fill(0);
         self.reference = self.generation();

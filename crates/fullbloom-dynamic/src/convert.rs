@@ -74,7 +74,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// counted.insert(b"alice")?;
     /// let fast = counted.to_fast(0.01)?;
     /// assert!(fast.may_contain(b"alice") && !fast.may_contain(b"bob"));
-    /// # Ok::<(), fullbloom::SizeError>(())
+    /// # Ok::<(), fullbloom_dynamic::error::InsertError>(())
     /// ```
     ///
     /// # Errors
@@ -104,7 +104,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             if some.is_empty() {
                 return Ok(fast);
             }
-            fast.insert_batch(&Hashes(&some));
+            let own = Hashes::new(&some, fast.hasher());
+            fast.insert_batch(&own).expect("the filter's own hashes");
         }
     }
 

@@ -8,10 +8,10 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::fmt;
 use fullbloom_core::bits::Owned;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, InsertError, SizeError};
 use fullbloom_core::kernel::Cpu;
 use fullbloom_core::keys::Key;
-use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
+use fullbloom_core::native::hashing::{Hasher, Hashing, KeyHash, Secret};
 use fullbloom_core::native::head::Head;
 #[cfg(not(feature = "std"))]
 use fullbloom_core::sizing::math::Float as _;
@@ -30,11 +30,11 @@ use fullbloom_core::typed::KeyType;
 ///
 /// let mut filter = DynamicFilter::with_fpr(1_000, 0.001)?; // memory for a thousand keys to begin with
 /// let keys: Vec<u64> = (0..1_000).collect();
-/// assert_eq!(filter.insert_batch(&Column(&keys))?, filter.keys());
-/// assert_eq!(filter.count_batch(&Column(&keys)), 1_000);  // never a false negative
+/// filter.insert_batch(&Column(&keys))?;
+/// assert_eq!(filter.count_batch(&Column(&keys))?, 1_000); // never a false negative
 /// assert!(filter.expected_fpr() <= 0.001);                // with the expected keys, and stated with more
 /// assert!(filter.insert(b"alice")?);                      // true: surely new
-/// # Ok::<(), fullbloom::SizeError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// It grows in small parts: an insertion is never delayed by more than the time for one shard, about 200,000
@@ -84,13 +84,19 @@ pub(crate) const MANY: u64 = 3;
 pub enum RemoveError {
     /// The filter does not count its keys, so none can be removed.
     NotDeletable,
-    /// The filter was read from a file, and there is not enough memory to change it.
-    Size(SizeError),
+    /// The filter or the keys do not allow a change: those for which an insertion fails, too.
+    Change(InsertError),
+}
+
+impl From<InsertError> for RemoveError {
+    fn from(cause: InsertError) -> RemoveError {
+        RemoveError::Change(cause)
+    }
 }
 
 impl From<SizeError> for RemoveError {
     fn from(cause: SizeError) -> RemoveError {
-        RemoveError::Size(cause)
+        RemoveError::Change(cause.into())
     }
 }
 
@@ -100,7 +106,7 @@ impl fmt::Display for RemoveError {
             RemoveError::NotDeletable => {
                 f.write_str("the filter does not support deletion: it does not count its keys")
             }
-            RemoveError::Size(cause) => cause.fmt(f),
+            RemoveError::Change(cause) => cause.fmt(f),
         }
     }
 }
@@ -162,30 +168,46 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate. A locked filter
     /// answers "maybe" to every key.
     pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
-        self.may_contain_hash(self.hash(key))
+        self.may_contain_raw(key.hash_with(&self.hasher))
     }
 
-    /// As [`may_contain`](Self::may_contain), for a precomputed hash.
-    pub fn may_contain_hash(&self, hash: u64) -> bool {
+    /// As [`may_contain`](Self::may_contain), for a precomputed hash. Of a filter with another seed or secret
+    /// the answer is "maybe".
+    pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
+        hash.by(&self.hasher).map_or(true, |hash| self.may_contain_raw(hash))
+    }
+
+    /// Whether the key of a hash by this filter's own hasher may be present.
+    #[doc(hidden)]
+    pub fn may_contain_raw(&self, hash: u64) -> bool {
         self.head.locked.is_some() || self.tag_of(hash).is_some_and(|tag| self.is_live(tag))
     }
 
     /// How often the key was inserted and not removed, at most; 1 for keys that may be present in a filter
     /// that does not count.
     ///
-    /// # Panics
+    /// # Errors
     /// If the filter is [locked](Self::is_locked).
-    pub fn count(&self, key: impl Key<Hasher>) -> u64 {
+    pub fn count(&self, key: impl Key<Hasher>) -> Result<u64, InsertError> {
         self.count_hash(self.hash(key))
     }
 
     /// As [`count`](Self::count), for a precomputed hash.
-    pub fn count_hash(&self, hash: u64) -> u64 {
-        self.head.assert_takes_keys();
-        match self.tag_of(hash) {
+    ///
+    /// # Errors
+    /// Also if the hash was made with another seed or secret.
+    pub fn count_hash(&self, hash: KeyHash) -> Result<u64, InsertError> {
+        self.require_unlocked()?;
+        let hash = hash.by(&self.hasher)?;
+        Ok(match self.tag_of(hash) {
             Some(tag) if self.is_live(tag) => self.count_of(tag, hash >> (64 - self.plan.bits)),
             _ => 0,
-        }
+        })
+    }
+
+    /// A key hashed without the filter's secret would be lost.
+    pub(crate) fn require_unlocked(&self) -> Result<(), InsertError> {
+        if self.head.locked.is_some() { Err(InsertError::Locked) } else { Ok(()) }
     }
 
     /// The tag of the key, if its fingerprint is there, even if it has expired.
@@ -212,8 +234,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.
-    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
-        key.hash_with(&self.hasher)
+    pub fn hash(&self, key: impl Key<Hasher>) -> KeyHash {
+        KeyHash::new(key, &self.hasher)
     }
 
     /// The number of keys: of a set, the insertions that returned true; of a counting filter, insertions
@@ -318,13 +340,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 
     /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
-    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        self.unlock_in_place(secret)?;
-        Ok(self)
-    }
-
-    #[doc(hidden)]
-    pub fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         self.head.unlock(secret)?;
         self.hasher = Hasher::new(&self.head.hashing);
         Ok(())

@@ -15,7 +15,7 @@
 //!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
 //!   shape.rs      which line, and how it is divided           slots.rs   one line
 //!   flat.rs       a file in place                  file.rs     its bytes
-//!   shared.rs     parts with locks, for many threads          bulk.rs   many new keys, sorted
+//!   bulk.rs       many new keys, sorted
 //! ```
 
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -44,8 +44,6 @@ mod pool;
 mod shape;
 mod shard;
 mod shards;
-#[cfg(feature = "std")]
-mod shared;
 mod single;
 mod slots;
 #[cfg(test)]
@@ -54,10 +52,8 @@ mod tests;
 pub use expiry::Generation;
 pub use filter::{DynamicFilter, RemoveError};
 #[doc(inline)]
-pub use fullbloom_core::{error, keys};
+pub use fullbloom_core::{error, keys, native::hashing::KeyHash};
 #[cfg(feature = "std")]
 pub use journal::{Journal, JournalWriter, read_with_journal};
 pub use merge::Fingerprint;
 pub use options::{DynamicOptions, Expiry, Keep, Mode};
-#[cfg(feature = "std")]
-pub use shared::SharedDynamicFilter;

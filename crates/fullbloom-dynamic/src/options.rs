@@ -127,7 +127,7 @@ impl Mode {
 /// let mut filter = DynamicFilter::new(options)?;
 /// filter.insert(b"alice")?;
 /// assert!(filter.fpr_with(1_000_000) <= 0.001);
-/// # Ok::<(), fullbloom::SizeError>(())
+/// # Ok::<(), fullbloom_dynamic::error::InsertError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]

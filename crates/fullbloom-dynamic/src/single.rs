@@ -7,27 +7,35 @@ use super::shard::Removed;
 use super::shards::{Aim, Shards};
 use crate::slots::Select;
 use alloc::boxed::Box;
-use fullbloom_core::error::SizeError;
+use fullbloom::FilterBuilder;
+use fullbloom_core::error::{InsertError, SizeError};
 use fullbloom_core::kernel::Task;
 use fullbloom_core::keys::Key;
-use fullbloom_core::native::hashing::Hasher;
+use fullbloom_core::native::hashing::{Hasher, KeyHash};
 
 impl DynamicFilter {
     /// Adds a key. Returns true if it was certainly not present before (or has expired). A counting filter
     /// counts the key in both cases.
     ///
     /// # Errors
-    /// When the memory to grow cannot be allocated; the key is then not inserted.
-    ///
-    /// # Panics
-    /// If the filter is [locked](Self::is_locked).
-    pub fn insert(&mut self, key: impl Key<Hasher>) -> Result<bool, SizeError> {
-        self.insert_hash(self.hash(key))
+    /// If the filter is [locked](Self::is_locked), or the memory to grow cannot be allocated; the key is then
+    /// not inserted.
+    pub fn insert(&mut self, key: impl Key<Hasher>) -> Result<bool, InsertError> {
+        self.require_unlocked()?;
+        Ok(self.set(key.hash_with(&self.hasher))?)
     }
 
     /// As [`insert`](Self::insert), for a precomputed hash.
-    pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
-        self.head.assert_takes_keys();
+    ///
+    /// # Errors
+    /// Also if the hash was made with another seed or secret.
+    pub fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, InsertError> {
+        self.require_unlocked()?;
+        Ok(self.set(hash.by(&self.hasher)?)?)
+    }
+
+    /// Inserts the key of this hash into a filter that is not locked.
+    pub(crate) fn set(&mut self, hash: u64) -> Result<bool, SizeError> {
         self.make_shards()?;
         struct One<'a>(&'a mut DynamicFilter, u64);
         impl<B: Select> Task<B> for One<'_> {
@@ -149,17 +157,19 @@ impl DynamicFilter {
     /// which has the probability [`expected_fpr`](Self::expected_fpr). No other key is affected.
     ///
     /// # Errors
-    /// If the filter does not count its keys, or was read from a file and there is no memory to change it.
-    ///
-    /// # Panics
-    /// If the filter is [locked](Self::is_locked).
+    /// If the filter does not count its keys, is [locked](Self::is_locked), or was read from a file and there
+    /// is no memory to change it.
     pub fn remove(&mut self, key: impl Key<Hasher>) -> Result<bool, RemoveError> {
         self.remove_hash(self.hash(key))
     }
 
     /// As [`remove`](Self::remove), for a precomputed hash.
-    pub fn remove_hash(&mut self, hash: u64) -> Result<bool, RemoveError> {
-        self.head.assert_takes_keys();
+    ///
+    /// # Errors
+    /// Also if the hash was made with another seed or secret.
+    pub fn remove_hash(&mut self, hash: KeyHash) -> Result<bool, RemoveError> {
+        self.require_unlocked()?;
+        let hash = hash.by(&self.hasher).map_err(InsertError::Keys)?;
         if self.plan.mode != Mode::Counting {
             return Err(RemoveError::NotDeletable);
         }
@@ -208,9 +218,10 @@ impl DynamicFilter {
     /// Removes all keys. The memory is that of a new filter.
     ///
     /// # Errors
-    /// When the memory cannot be allocated; nothing is changed then.
-    pub fn clear(&mut self) -> Result<(), SizeError> {
-        self.head.assert_takes_keys();
+    /// If the filter is [locked](Self::is_locked), or the memory cannot be allocated; nothing is changed
+    /// then.
+    pub fn clear(&mut self) -> Result<(), InsertError> {
+        self.require_unlocked()?;
         self.store =
             Store::Shards(Box::new(Shards::new(self.plan.bits, self.plan.tag, self.head.expected_keys)?));
         self.counts.clear();
@@ -219,5 +230,31 @@ impl DynamicFilter {
             clock.clear();
         }
         Ok(())
+    }
+}
+
+/// Inserts the keys one by one.
+///
+/// # Panics
+/// If the filter is [locked](DynamicFilter::is_locked), or the memory to grow cannot be allocated. Use
+/// [`insert_batch`](DynamicFilter::insert_batch) where that matters.
+impl<K: Key<Hasher>> Extend<K> for DynamicFilter {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        for key in keys {
+            self.insert(key).expect("memory for the filter");
+        }
+    }
+}
+
+/// A set of these keys, whose rate is 1 % up to their number.
+///
+/// # Panics
+/// If there is not enough memory.
+impl<K: Key<Hasher>> FromIterator<K> for DynamicFilter {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let builder: FilterBuilder = keys.into_iter().collect();
+        let mut filter = DynamicFilter::with_fpr(builder.len() as u64, 0.01).expect("memory for the filter");
+        filter.insert_batch(&builder.hashes()).expect("memory for the filter");
+        filter
     }
 }

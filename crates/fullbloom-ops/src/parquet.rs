@@ -288,7 +288,7 @@ impl Column {
         answers.fill(self.is_partial);
         let mut more = vec![false; keys.len()];
         for view in self.filters.iter().filter_map(|bytes| Filter::<Parquet>::view(bytes).ok()) {
-            view.may_contain_batch(keys, &mut more);
+            view.may_contain_batch_into(keys, &mut more).expect("a place for each key");
             answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
         }
     }

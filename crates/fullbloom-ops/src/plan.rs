@@ -11,7 +11,7 @@ use fullbloom_any as any;
 use fullbloom_any::Plan;
 use fullbloom_dialects::Name;
 
-use fullbloom::Prefer;
+use fullbloom::sizing::Prefer;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
@@ -194,8 +194,8 @@ fn sized(dialect: Name, expected_keys: u64, wish: Wish, prefer: Option<Prefer>) 
     let plan = match (dialect, wish) {
         (Name::Native, wish) => {
             let plan = match wish {
-                Wish::Target(target) => fullbloom::Sizing::new(&Request { expected_keys, target }),
-                Wish::Memory(memory) => fullbloom::Sizing::within(expected_keys, memory),
+                Wish::Target(target) => fullbloom::sizing::Sizing::new(&Request { expected_keys, target }),
+                Wish::Memory(memory) => fullbloom::sizing::Sizing::within(expected_keys, memory),
             };
             let plan = match prefer {
                 Some(prefer) => plan.map(|plan| plan.prefer(prefer)),
@@ -280,7 +280,7 @@ fn compact_within(
     Some(best)
 }
 
-fn considered(plan: &fullbloom::Sizing) -> Vec<LayoutPlan> {
+fn considered(plan: &fullbloom::sizing::Sizing) -> Vec<LayoutPlan> {
     let each = plan.considered().map(|candidate| LayoutPlan {
         lines: candidate.layout.lines(),
         block_lines: candidate.layout.block_lines(),

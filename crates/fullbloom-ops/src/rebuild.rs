@@ -7,7 +7,7 @@ use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
 use crate::{database, engine, text};
 use fullbloom::FileError;
-use fullbloom::Mapped;
+use fullbloom::storage::Mapped;
 use fullbloom_dialects::cassandra::descriptor::Descriptor;
 use fullbloom_files::claim::Claim;
 use fullbloom_files::replace;

@@ -15,6 +15,7 @@ use crate::types::{Column, PhysicalType};
 use fullbloom::keys::Hashes;
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::Parquet;
+use fullbloom_dialects::filter::Dialect as _;
 use fullbloom_dialects::hash::xxh64;
 
 /// Hashes looked up at once: enough to overlap the reads of memory, and few enough to stop early.
@@ -33,17 +34,18 @@ const BATCH: usize = 256;
 /// | `BYTE_ARRAY` | `ByteArray` and `FixedLenByteArray` | error |
 /// | `FIXED_LEN_BYTE_ARRAY` | `FixedLenByteArray` and `ByteArray` of the column's length | error |
 ///
-/// - An `Int64` outside -2^31 .. 2^32 cannot be in an `INT32` column, signed or unsigned, and is a certain "no".
+/// - An `Int64` outside -2^31 .. 2^32 cannot be in an `INT32` column, signed or unsigned, and is a certain
+///   "no".
 /// - A negative `Int32` is looked up in an `INT64` column as itself and as the unsigned number of its bits.
 /// - Zero is looked up with both signs, since `0.0 == -0.0` although their bits differ. A NaN keeps every row
 ///   group, because a NaN with other bits may be in the column.
-/// - Bytes are compared as bytes. A decimal in a `BYTE_ARRAY` can be padded by its writer: it is found only in
-///   the form that it has in the file.
+/// - Bytes are compared as bytes. A decimal in a `BYTE_ARRAY` can be padded by its writer: it is found only
+///   in the form that it has in the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// Filters do not record nulls, so a null keeps every row group. For the SQL conditions `=` and `IN`, which
-    /// nulls never meet, leave nulls out of the values.
+    /// Filters do not record nulls, so a null keeps every row group. For the SQL conditions `=` and `IN`,
+    /// which nulls never meet, leave nulls out of the values.
     Null,
     /// A boolean.
     Boolean(bool),
@@ -265,7 +267,10 @@ impl Query {
         let mut answers = [false; BATCH];
         let may_contain = self.hashes.chunks(BATCH).any(|hashes| {
             let answers = &mut answers[..hashes.len()];
-            filter.may_contain_batch(&Hashes(hashes), &mut *answers);
+            let own = Hashes::new(hashes, filter.dialect().hasher());
+            filter
+                .may_contain_batch_into(&own, &mut *answers)
+                .expect("a place for each of the filter's own hashes");
             answers.contains(&true)
         });
         // Filters have no checksum, but this damage shows: a hole in the file where the blocks should be.

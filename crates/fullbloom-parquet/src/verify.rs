@@ -55,8 +55,8 @@ impl File {
         let mut answers = Vec::new();
         self.for_each_values(chunk, |keys| {
             answers.resize(keys.len(), false);
-            filter.may_contain_batch(keys, &mut answers);
-            rebuilt.insert_batch(keys);
+            filter.may_contain_batch_into(keys, &mut answers).expect("a place for each key");
+            rebuilt.insert_batch(keys).expect("keys are given as bytes");
             values += keys.len() as u64;
             for (key, _) in keys.iter().zip(&answers).filter(|(_, found)| !**found) {
                 missing += 1;
@@ -65,7 +65,7 @@ impl File {
         })?;
         // Hashes of eight-byte numbers: no value of a column has one of these hashes except by chance.
         let made_up = |i: u64| xxh64(&xxh64(&i.to_le_bytes()).to_be_bytes());
-        let yes = (0..options.absent).filter(|&i| filter.may_contain_hash(made_up(i))).count();
+        let yes = (0..options.absent).filter(|&i| filter.may_contain_raw(made_up(i))).count();
         Ok(Some(Verified {
             values,
             missing,

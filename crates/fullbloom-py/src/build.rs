@@ -37,15 +37,15 @@ impl Insertion {
 /// Answers keys; refused if the filter is locked, for it would answer "maybe" to all of them.
 pub fn look_up(filter: &AnyFilter, run: Run<'_>, key_type: KeyType, answers: &mut [bool]) -> PyResult<()> {
     filter.require_unlocked().map_err(errors::change)?;
-    filter.may_contain_batch(run.keys(key_type, filter.dialect())?, answers);
-    Ok(())
+    filter.may_contain_batch_into(run.keys(key_type, filter.dialect())?, answers).map_err(errors::keys)
 }
 
 /// Takes keys out again; how many of them were there.
 pub fn remove(filter: &mut AnyFilter, run: Run<'_>, key_type: KeyType) -> PyResult<u64> {
     let mut removed = vec![false; run.count()];
     let keys = run.keys(key_type, filter.dialect())?;
-    filter.remove_batch(keys, &mut removed).map_err(errors::change)
+    filter.remove_batch(keys, &mut removed).map_err(errors::change)?;
+    Ok(removed.iter().filter(|removed| **removed).count() as u64)
 }
 
 /// The filter of these keys. Without a number of expected keys they are counted, unless the dialect does not
@@ -73,10 +73,10 @@ pub fn build<'py>(
         if run.count() > 0 {
             builder.note_key_type(run.key_type(key_type));
         }
-        builder.insert_batch(run.keys(key_type, dialect)?);
+        builder.add_batch(run.keys(key_type, dialect)?);
         Ok(())
     })?;
-    let filter = py.detach(|| builder.finish()).map_err(errors::build)?;
+    let filter = py.detach(|| builder.build()).map_err(errors::build)?;
     match except_keys {
         Some(good) => with_exceptions(py, filter, &mut source, good),
         None => Ok(filter),

@@ -4,8 +4,8 @@
 use crate::errors::{value, wrong_type};
 use crate::keys::FLOATS;
 use crate::run::{PIECE, Run};
-use fullbloom::Owned;
 use fullbloom::keys::Offsets;
+use fullbloom::storage::Owned;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 

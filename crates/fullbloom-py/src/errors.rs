@@ -1,11 +1,12 @@
 //! The core's errors as Python exceptions, with the core's messages.
 
-use fullbloom::ExceptError;
-use fullbloom::error::{BuildError, BuildOption};
 use fullbloom::error::FileCause;
+use fullbloom::error::{KeysError, MergeError};
+use fullbloom::exceptions::ExceptError;
 use fullbloom::typed::TypeError;
-use fullbloom::{DecodeError, FileError, MergeError, SizeError};
+use fullbloom::{DecodeError, FileError, SizeError};
 use fullbloom_any::ChangeError;
+use fullbloom_core::error::{BuildError, BuildOption};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -41,6 +42,7 @@ pub fn build(e: impl Into<BuildError>) -> PyErr {
     let e = e.into();
     match e {
         BuildError::Size(e) => size(e),
+        BuildError::Keys(e) => keys(e),
         BuildError::Option { option, why } => option_refused(option, &why),
         BuildError::Spool { ref cause, ref path } if cause.raw_os_error().is_some() => {
             PyOSError::new_err((cause.raw_os_error(), e.to_string(), path.as_os_str().to_owned()))
@@ -86,6 +88,7 @@ pub fn merge(e: MergeError) -> PyErr {
 pub fn change(e: ChangeError) -> PyErr {
     match e {
         ChangeError::Size(e) => size(e),
+        ChangeError::Keys(e) => keys(e),
         ChangeError::Locked => value("the filter is keyed: give its secret when you load it"),
         ChangeError::ReadOnly => {
             value("the filter is mapped from a file and cannot be changed: use Filter.load")
@@ -97,6 +100,14 @@ pub fn change(e: ChangeError) -> PyErr {
 /// The dialect has no such keys.
 pub fn key_type(e: TypeError) -> PyErr {
     wrong_type(e)
+}
+
+/// A batch does not fit the filter.
+pub fn keys(e: KeysError) -> PyErr {
+    match e {
+        KeysError::Type(e) => key_type(e),
+        _ => value(e),
+    }
 }
 
 /// Exceptions cannot be built.

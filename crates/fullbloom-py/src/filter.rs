@@ -146,7 +146,7 @@ impl Filter {
             true => errors::built_at_once(e),
             false => errors::build(e),
         })?;
-        filter.advance(SystemTime::now());
+        filter.advance(SystemTime::now()).map_err(errors::size)?;
         Ok(Filter::new(filter, key_type))
     }
 
@@ -333,10 +333,7 @@ impl Filter {
             None => Some(SystemTime::now()),
         };
         let now = now.ok_or_else(|| errors::value("now is too late for a clock"))?;
-        self.held.write(py, |filter| {
-            filter.advance(now);
-            Ok(())
-        })
+        self.held.write(py, |filter| filter.advance(now).map_err(errors::size))
     }
 
     /// The number of keys: counted by native filters, estimated for others.

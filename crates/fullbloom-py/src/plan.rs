@@ -2,10 +2,10 @@
 
 use crate::errors;
 use crate::options::{self, Size};
-use fullbloom::kernel::Kernel;
 use fullbloom::sizing::Request;
 use fullbloom_any as any;
 use fullbloom_any::Plan;
+use fullbloom_core::kernel::Kernel;
 use fullbloom_dialects::Name;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -6,10 +6,10 @@ use crate::errors;
 use crate::filter::Filter;
 use crate::keys::Source;
 use crate::options::{self, Size};
-use fullbloom::keys::{Hashes, Keys};
+use fullbloom::Hashing;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Layout, Request};
 use fullbloom::typed::KeyType;
-use fullbloom::{Hasher, Hashing, Sizing};
 use fullbloom_any::slices;
 use fullbloom_any::slices::SliceFacts;
 use fullbloom_compact::CompactBuilder;
@@ -180,7 +180,7 @@ impl Scatter {
     fn update<'py>(&mut self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<()> {
         let scatter = &mut self.0;
         Source::of(keys)?.each(py, false, |run| {
-            scatter.insert_batch(&run.native_keys());
+            scatter.insert_batch(&run.native_keys()).map_err(errors::value)?;
             Ok(())
         })
     }
@@ -204,12 +204,13 @@ impl Scatter {
 pub struct Partial(fullbloom::Filter);
 
 impl Partial {
-    fn insert<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, hashing: &Hashing, new: &mut Vec<u64>) {
-        let mut hashes = vec![0; keys.count()];
-        hashing.hash_batch(keys, &mut hashes);
+    /// Adds the keys of these hashes, in order, and appends the hashes of those that were new.
+    fn insert(&mut self, hashes: &[u64], hashing: &Hashing, new: &mut Vec<u64>) -> PyResult<()> {
         let mut is_new = vec![false; hashes.len()];
-        self.0.insert_batch_new(&Hashes(&hashes), &mut is_new);
+        let inserted = self.0.insert_batch_new(&hashing.hashes(hashes), &mut is_new);
+        inserted.map_err(|e| errors::change(e.into()))?;
         new.extend(hashes.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(hash, _)| hash));
+        Ok(())
     }
 }
 
@@ -220,8 +221,8 @@ impl Partial {
         let mut new = Vec::new();
         let hashing = self.0.hashing().clone();
         Source::of(keys)?.each(py, false, |run| {
-            self.insert(&run.native_keys(), &hashing, &mut new);
-            Ok(())
+            let hashes = hashing.hash_batch(&run.native_keys()).map_err(errors::keys)?;
+            self.insert(&hashes, &hashing, &mut new)
         })?;
         Ok(bytes(py, &new))
     }
@@ -231,7 +232,7 @@ impl Partial {
         let hashes = numbers(hashes)?;
         let mut new = Vec::new();
         let hashing = self.0.hashing().clone();
-        py.detach(|| self.insert(&Hashes(&hashes), &hashing, &mut new));
+        py.detach(|| self.insert(&hashes, &hashing, &mut new))?;
         Ok(bytes(py, &new))
     }
 
@@ -245,6 +246,7 @@ impl Partial {
 #[pyclass(module = "fullbloom._core")]
 pub struct Compacting {
     builder: Option<CompactBuilder>,
+    hashing: Hashing,
     key_type: Option<KeyType>,
 }
 
@@ -254,21 +256,22 @@ impl Compacting {
     #[pyo3(signature = (fpr=None, seed=0, key_type=None, threads=1))]
     fn __new__(fpr: Option<f64>, seed: u64, key_type: Option<&str>, threads: usize) -> PyResult<Compacting> {
         let builder = CompactBuilder::new(fpr.unwrap_or(0.01)).map_err(errors::size)?;
-        let builder = builder.hashing(Hashing::Seed(seed)).threads(threads);
-        Ok(Compacting { builder: Some(builder), key_type: named(key_type)? })
+        let hashing = Hashing::Seed(seed);
+        let builder = builder.hashing(hashing.clone()).threads(threads);
+        Ok(Compacting { builder: Some(builder), hashing, key_type: named(key_type)? })
     }
 
     /// Adds the keys of these hashes.
     fn insert_hashes(&mut self, py: Python<'_>, hashes: &[u8]) -> PyResult<()> {
         let hashes = numbers(hashes)?;
-        let builder = self.builder.as_mut().ok_or_else(finished)?;
-        py.detach(|| builder.insert_batch(&Hashes(&hashes))).map_err(errors::build)
+        let (builder, hashing) = (self.builder.as_mut().ok_or_else(finished)?, &self.hashing);
+        py.detach(|| builder.add_batch(&hashing.hashes(&hashes))).map_err(errors::build)
     }
 
     /// The filter of all of them; once.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Filter> {
         let builder = self.builder.take().ok_or_else(finished)?;
-        let mut filter = py.detach(|| builder.finish()).map_err(errors::build)?;
+        let mut filter = py.detach(|| builder.build()).map_err(errors::build)?;
         filter.set_key_type(self.key_type);
         Ok(Filter::of_read(filter.into(), None))
     }

@@ -154,14 +154,14 @@ impl<'s> Proposal<'s> {
         let mut found = 0;
         self.source.visit(|batch| {
             found += batch.len() as u64;
-            builder.insert_batch(batch);
+            builder.add_batch(batch);
             ControlFlow::Continue(())
         })?;
-        let filter = builder.finish()?;
+        let filter = builder.build()?;
         let (mut asked, mut answers) = (0, Vec::new());
         self.source.visit(|batch| {
             answers.resize(batch.len(), false);
-            filter.may_contain_batch(batch, &mut answers);
+            filter.may_contain_batch_into(batch, &mut answers).expect("a place for each key");
             asked += answers.iter().filter(|answer| **answer).count() as u64;
             ControlFlow::Continue(())
         })?;

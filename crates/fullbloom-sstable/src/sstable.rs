@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::scylla::ScyllaDb;
 use crate::{ComponentError, toc};
 use fullbloom::FileError;
-use fullbloom::Mapped;
+use fullbloom::storage::Mapped;
 use fullbloom_any::SharedBytes;
 use fullbloom_dialects::Name;
 use fullbloom_dialects::cassandra::descriptor::{Descriptor, TableFormat};

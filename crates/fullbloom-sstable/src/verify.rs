@@ -192,7 +192,7 @@ fn ask_all(
         read += batch.len() as u64;
         if let Some(filter) = filter {
             answers.resize(batch.len(), false);
-            filter.may_contain_batch(batch, &mut answers);
+            filter.may_contain_batch_into(batch, &mut answers).expect("a place for each key");
             for (key, _) in batch.iter().zip(&answers).filter(|(_, answer)| !**answer) {
                 missing += 1;
                 if result.examples.len() < options.examples {
@@ -202,7 +202,7 @@ fn ask_all(
             batch.iter().for_each(|key| absent.exclude(key));
         }
         if let Some(rebuilt) = &mut rebuilt {
-            rebuilt.insert_batch(batch);
+            rebuilt.add_batch(batch);
         }
         ControlFlow::Continue(())
     });
@@ -210,7 +210,7 @@ fn ask_all(
     result.missing = filter.map(|_| missing);
     result.keys_error = scanned.err();
     let rebuilt = rebuilt.filter(|_| result.keys_error.is_none());
-    (rebuilt.and_then(|rebuilt| rebuilt.finish().ok()), ends)
+    (rebuilt.and_then(|rebuilt| rebuilt.build().ok()), ends)
 }
 
 /// An empty filter of the same family and geometry; `None` if there is no memory for it.

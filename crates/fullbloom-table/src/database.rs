@@ -9,7 +9,7 @@
 use crate::error::{Problem, TableError};
 use crate::manifest::{Manifest, ManifestFile};
 use fullbloom::FileError;
-use fullbloom::Mapped;
+use fullbloom::storage::Mapped;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

@@ -129,7 +129,7 @@ impl Sums {
         // often as that bit is set, which is far more often than other hashes do.
         let first = (self.partitions as u32).wrapping_mul(asked) | 1;
         let hashes = (0..asked).map(|i| first.wrapping_add(i).wrapping_mul(GOLDEN));
-        let hit = hashes.filter(|hash| view.may_contain_hash(*hash)).count();
+        let hit = hashes.filter(|hash| view.may_contain_raw(*hash)).count();
         let fpr = hit as f64 / f64::from(asked);
         self.sum(D::NAME, view.geometry(), view.count_ones(), view.estimated_keys(), fpr);
     }
@@ -244,7 +244,7 @@ mod tests {
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let partition = |bits: f64| {
             let mut builder = Builder::new(Policy::new(FilterType::FastLocal, bits).unwrap());
-            builder.add_batch(keys.as_slice());
+            builder.add_batch(keys.as_slice()).unwrap();
             builder.finish().unwrap()
         };
         let mut sums = Sums::default();

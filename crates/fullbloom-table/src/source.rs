@@ -6,7 +6,7 @@
 //!                                           Mapped                      borrowed from the mapping
 //! ```
 
-use fullbloom::Mapped;
+use fullbloom::storage::Mapped;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;

@@ -38,8 +38,8 @@ impl Picture {
         let target = Target::Exact { bit_len: bit_len.into(), probes };
         let mut builder =
             Builder::new(dialect, &Request { expected_keys: keys.len() as u64, target }).map_err(text)?;
-        builder.insert_batch(keys.as_slice());
-        Ok(Picture { filter: builder.finish().map_err(text)? })
+        builder.add_batch(keys.as_slice());
+        Ok(Picture { filter: builder.build().map_err(text)? })
     }
 
     /// The array.
@@ -94,8 +94,8 @@ pub fn reads(tables: u32, keys: u32, bits_per_key: f64, lookups: u32, shown: u32
     for table in 0..tables {
         let mut builder =
             Builder::new(Name::RocksDb, &Request { expected_keys: keys.into(), target }).map_err(text)?;
-        (0..keys).for_each(|i| builder.insert(format!("user:{table}:{i}").as_bytes()));
-        filters.push(builder.finish().map_err(text)?);
+        (0..keys).for_each(|i| builder.add(format!("user:{table}:{i}").as_bytes()));
+        filters.push(builder.build().map_err(text)?);
     }
     let mut reads = Reads {
         shown: Vec::new(),
@@ -129,8 +129,8 @@ pub fn sample(dialect: &str) -> Result<Vec<u8>, String> {
     let name: Name = if holed { Name::Cassandra } else { dialect.parse().map_err(text)? };
     let request = Request { expected_keys: SAMPLE_KEYS.into(), target: Target::Fpr(0.01) };
     let mut builder = Builder::new(name, &request).map_err(text)?;
-    (0..SAMPLE_KEYS).for_each(|i| builder.insert(format!("user:{i}").as_bytes()));
-    let mut bytes = builder.finish().map_err(text)?.encode();
+    (0..SAMPLE_KEYS).for_each(|i| builder.add(format!("user:{i}").as_bytes()));
+    let mut bytes = builder.build().map_err(text)?.encode();
     if holed {
         let len = bytes.len();
         bytes[len * 6 / 10..len * 7 / 10].fill(0);

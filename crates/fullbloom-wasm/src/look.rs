@@ -90,7 +90,7 @@ fn open(
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now as u64);
     let mut options = LookOptions::at(now);
     if !dialect.is_empty() {
-        let name = dialect.parse().map_err(|e: fullbloom::error::UnknownName| e.to_string())?;
+        let name = dialect.parse().map_err(|e: fullbloom_dialects::error::UnknownName| e.to_string())?;
         options.read.dialect = Some(name);
     }
     if bits > 0.0 && probes > 0 {

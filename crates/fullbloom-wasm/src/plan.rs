@@ -42,7 +42,7 @@ pub fn curve(dialect: &str, expected_keys: f64, most: f64) -> Result<String, Str
     if dialect == "native-compact" {
         return Ok(json(&compact_curve(expected_keys as u64, most)));
     }
-    let dialect: Name = dialect.parse().map_err(|e: fullbloom::error::UnknownName| e.to_string())?;
+    let dialect: Name = dialect.parse().map_err(|e: fullbloom_dialects::error::UnknownName| e.to_string())?;
     let expected_keys = expected_keys as u64;
     let mut points: Vec<Point> = Vec::new();
     for bits in steps(most) {

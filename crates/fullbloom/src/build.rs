@@ -14,8 +14,9 @@
 
 use crate::Filter;
 use fullbloom_core::bits::{Words, prefetch};
+use fullbloom_core::error::InsertError;
 use fullbloom_core::kernel::lines::{GROUP, Group, LINE_SHIFT, Line};
-use fullbloom_core::keys::{Hashes, Keys};
+use fullbloom_core::keys::{Hashes, Keys, each_valid};
 use fullbloom_core::native::hashing::Hasher;
 use fullbloom_core::native::shape::Shape;
 use fullbloom_core::probe::lines::LINE;
@@ -49,17 +50,17 @@ const WORTH_A_THREAD: usize = 1 << 14;
 /// ```
 /// use fullbloom::Filter;
 /// use fullbloom::keys::Column;
-/// use fullbloom::Builder;
+/// use fullbloom::bulk::Builder;
 ///
 /// let filter = Filter::with_fpr(8_000_000, 0.01)?;
 /// let mut builder = Builder::new(filter, 0); // one thread per core
 /// for start in (0..3_000_000u64).step_by(10_000) {
 ///     let some: Vec<u64> = (start..start + 10_000).collect();
-///     builder.insert_batch(&Column(&some));
+///     builder.add_batch(&Column(&some))?;
 /// }
-/// let filter = builder.finish();
+/// let filter = builder.build();
 /// assert!(filter.may_contain(&17u64.to_le_bytes()));
-/// # Ok::<(), fullbloom::SizeError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Builder {
@@ -74,29 +75,36 @@ impl Builder {
         Builder { lanes: Lanes::new(&filter.native.shape, threads, keys), filter }
     }
 
-    /// Adds many keys. How many of them were new shows in [`keys`](Filter::keys) of the finished
-    /// filter.
-    pub fn insert_batch<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) {
-        match &mut self.lanes {
-            Some(lanes) => lanes.insert(&mut self.filter, keys),
-            None => {
-                self.filter.insert_batch(keys);
-            }
+    /// Adds many keys. Null keys are left out.
+    ///
+    /// # Errors
+    /// If the keys do not fit the filter. None is inserted.
+    pub fn add_batch<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) -> Result<(), InsertError> {
+        let Builder { filter, lanes: Some(lanes) } = self else { return self.filter.insert_batch(keys) };
+        let hasher = filter.native.hasher.clone();
+        keys.require(&hasher, filter.key_type())?;
+        match keys.validity() {
+            None => lanes.insert(filter, keys),
+            Some(validity) => each_valid(keys, validity, &hasher, |hashes| {
+                lanes.insert(filter, hashes);
+                Ok::<(), InsertError>(())
+            })?,
         }
+        Ok(())
     }
 
-    /// The filter of all keys. A finished builder accepts no more keys, and a half-filled filter cannot be
-    /// queried:
+    /// The filter of all keys. A builder that has built accepts no more keys, and a half-filled filter cannot
+    /// be queried:
     ///
     /// ```compile_fail,E0382
     /// # use fullbloom::Filter;
     /// # use fullbloom::keys::Column;
-    /// # use fullbloom::Builder;
+    /// # use fullbloom::bulk::Builder;
     /// let mut builder = Builder::new(Filter::with_fpr(1000, 0.01).unwrap(), 1);
-    /// let filter = builder.finish();
-    /// builder.insert_batch(&Column(&[1u64])); // moved
+    /// let filter = builder.build();
+    /// builder.add_batch(&Column(&[1u64])); // moved
     /// ```
-    pub fn finish(mut self) -> Filter {
+    pub fn build(mut self) -> Filter {
         if let Some(lanes) = &mut self.lanes {
             lanes.flush(&mut self.filter);
         }
@@ -105,25 +113,30 @@ impl Builder {
 }
 
 impl Filter {
-    /// Adds many keys, sorted by parts of the array, on `threads` threads (0: one per core). Returns how many
-    /// were new.
+    /// Adds many keys, sorted by parts of the array, on `threads` threads (0: one per core).
     ///
     /// The result equals that of [`insert_batch`](Self::insert_batch). A buffer of up to 270 MiB is used
     /// meanwhile. If it cannot be allocated, or the filter or the batch is small, the keys are inserted
     /// directly.
-    pub fn insert_parallel<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
-        let before = self.native.head.keys;
+    ///
+    /// # Errors
+    /// As of [`insert_batch`](Self::insert_batch).
+    pub fn insert_parallel<K>(&mut self, keys: &K, threads: usize) -> Result<(), InsertError>
+    where
+        K: Keys<Hasher> + Sync + ?Sized,
+    {
         // With fewer than one key per four lines, most lines are touched at most once in any order.
         let few = (keys.count() as u64) < self.native.shape.byte_len() / LINE as u64 / 4;
         let lanes = if few { None } else { Lanes::new(&self.native.shape, threads, keys.count() as u64) };
         match lanes {
-            Some(mut lanes) => {
+            Some(mut lanes) if keys.validity().is_none() => {
+                keys.require(&self.native.hasher, self.key_type())?;
                 lanes.insert(self, keys);
                 lanes.flush(self);
+                Ok(())
             }
-            None => self.insert_batch(keys),
+            _ => self.insert_batch(keys),
         }
-        self.native.head.keys - before
     }
 }
 
@@ -239,7 +252,8 @@ impl Lanes {
         let new: u64 = on_threads(threads, work).into_iter().sum();
         filter.native.head.keys = filter.native.head.keys.saturating_add(new);
         for lane in lanes {
-            filter.insert_batch(&Hashes(&lane.overflow));
+            let overflow = Hashes::new(&lane.overflow, &filter.native.hasher);
+            filter.native.set_batch(filter.bits.as_mut(), &overflow, None);
             lane.overflow.clear();
             lane.filled.fill(0);
             lane.len = 0;

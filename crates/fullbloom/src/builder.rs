@@ -1,9 +1,9 @@
 //! A filter for keys whose number is known only at the end, as in the filter block of a sorted table.
 
-use crate::Filter;
+use crate::{Filter, KeyHash};
 use alloc::vec::Vec;
-use fullbloom_core::error::SizeError;
-use fullbloom_core::keys::{Hashes, Key};
+use fullbloom_core::error::{BuildError, InsertError};
+use fullbloom_core::keys::{Hashes, Key, Keys};
 use fullbloom_core::memory;
 use fullbloom_core::native::hashing::{Hasher, Hashing};
 use fullbloom_core::native::sizing::Sizing;
@@ -22,11 +22,11 @@ use fullbloom_core::sizing::{Request, Target};
 ///
 /// let filter = Filter::read(block); // never fails
 /// assert!(filter.may_contain("pear"));
-/// # Ok::<(), fullbloom::SizeError>(())
+/// # Ok::<(), fullbloom::BuildError>(())
 /// ```
 ///
-/// A key is kept as its hash, in eight bytes. The versions of a key that follow each other count as one key, and
-/// so do the prefixes of keys that share one: add the keys in the order of the table.
+/// A key is kept as its hash, in eight bytes. The versions of a key that follow each other count as one key,
+/// and so do the prefixes of keys that share one: add the keys in the order of the table.
 #[derive(Debug, Clone)]
 pub struct FilterBuilder {
     target: Target,
@@ -34,17 +34,21 @@ pub struct FilterBuilder {
     hasher: Hasher,
     hashes: Vec<u64>,
     last_prefix: Option<u64>,
-    /// The allocation that failed: the hashes are incomplete, and no filter can be built of them.
-    failed: Option<SizeError>,
+    /// Why the hashes are incomplete: no filter can be built of them.
+    failed: Option<InsertError>,
 }
 
 impl FilterBuilder {
     /// A filter with this many bits for each key. 10 bits give a rate of about 1 %.
+    ///
+    /// More than 0 and at most 512 are possible; others are an error when the filter is built.
     pub fn with_bits_per_key(bits_per_key: f64) -> FilterBuilder {
         FilterBuilder::new(Target::BitsPerKey(bits_per_key))
     }
 
     /// A filter with this rate of false positives.
+    ///
+    /// Rates between 0 and 1, exclusive, are possible; others are an error when the filter is built.
     pub fn with_fpr(fpr: f64) -> FilterBuilder {
         FilterBuilder::new(Target::Fpr(fpr))
     }
@@ -68,11 +72,28 @@ impl FilterBuilder {
     /// Adds a key. Adding a key again, directly after itself, changes nothing.
     #[inline]
     pub fn add(&mut self, key: impl Key<Hasher>) {
-        self.add_hash(key.hash_with(&self.hasher));
+        self.add_raw(key.hash_with(&self.hasher));
     }
 
-    /// Adds a key and its prefix; both can be looked up. Adding the next version of a key, or the next key of
-    /// a prefix, does not add the key or the prefix again.
+    /// Adds many keys, in any of the forms of [`Keys`]. Null keys are left out.
+    ///
+    /// # Errors
+    /// If the keys are hashes with another seed or secret, or memory does not suffice.
+    pub fn add_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), InsertError> {
+        keys.require(&self.hasher, None)?;
+        let (start, count) = (self.hashes.len(), keys.count());
+        memory::reserve(&mut self.hashes, count)?;
+        self.hashes.resize(start + count, 0);
+        let added = &mut self.hashes[start..];
+        keys.hash_into(&self.hasher, 0, added, false);
+        let kept = keys.validity().map_or(count, |validity| validity.keep_valid(0, added));
+        self.hashes.truncate(start + kept);
+        Ok(())
+    }
+
+    /// Adds a key and its prefix; both can be looked up. For keys without a prefix call [`add`](Self::add)
+    /// between. Adding the next version of a key, or the next key of a prefix, does not add the key or the
+    /// prefix again.
     #[inline]
     pub fn add_with_prefix(&mut self, key: impl Key<Hasher>, prefix: impl Key<Hasher>) {
         let (hash, prefix) = (key.hash_with(&self.hasher), prefix.hash_with(&self.hasher));
@@ -88,9 +109,18 @@ impl FilterBuilder {
     }
 
     /// As [`add`](Self::add), for a hash that [`hash`](Self::hash) or a filter with the same seed or secret
-    /// computed.
+    /// computed. With a hash of another seed or secret, no filter can be built: [`finish`](Self::finish)
+    /// fails.
     #[inline]
-    pub fn add_hash(&mut self, hash: u64) {
+    pub fn add_hash(&mut self, hash: KeyHash) {
+        match hash.by(&self.hasher) {
+            Ok(hash) => self.add_raw(hash),
+            Err(foreign) => self.failed = Some(foreign.into()),
+        }
+    }
+
+    #[inline]
+    fn add_raw(&mut self, hash: u64) {
         if self.hashes.last() != Some(&hash) {
             self.store(hash);
         }
@@ -99,19 +129,19 @@ impl FilterBuilder {
     #[inline]
     fn store(&mut self, hash: u64) {
         if let Err(failed) = memory::push(&mut self.hashes, hash) {
-            self.failed = Some(failed);
+            self.failed = Some(failed.into());
         }
     }
 
     /// The hash of a key under the seed or secret of the filter.
     #[inline]
-    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
-        key.hash_with(&self.hasher)
+    pub fn hash(&self, key: impl Key<Hasher>) -> KeyHash {
+        KeyHash::new(key, &self.hasher)
     }
 
     /// The hashes that the filter will have: of keys and prefixes, without repeats that followed each other.
-    pub fn hashes(&self) -> &[u64] {
-        &self.hashes
+    pub fn hashes(&self) -> Hashes<'_, Hasher> {
+        Hashes::new(&self.hashes, &self.hasher)
     }
 
     /// The number of keys and prefixes, without repeats that followed each other.
@@ -127,14 +157,15 @@ impl FilterBuilder {
     /// The filter of the keys so far.
     ///
     /// # Errors
-    /// If the rate or the bits per key are out of range, or memory did not suffice, also earlier for the keys.
-    pub fn build(&self) -> Result<Filter, SizeError> {
+    /// [`BuildError::Size`] if the rate or the bits per key are out of range, or memory did not suffice, also
+    /// earlier for the keys. [`BuildError::Keys`] if a hash was of another seed or secret.
+    pub fn build(&self) -> Result<Filter, BuildError> {
         if let Some(failed) = &self.failed {
-            return Err(failed.clone());
+            return Err(failed.clone().into());
         }
         let request = Request { expected_keys: self.hashes.len() as u64, target: self.target };
         let mut filter = Filter::with_sizing(&Sizing::new(&request)?, self.hashing.clone())?;
-        filter.insert_batch(&Hashes(&self.hashes));
+        filter.insert_batch(&self.hashes())?;
         Ok(filter)
     }
 
@@ -143,10 +174,20 @@ impl FilterBuilder {
     ///
     /// # Errors
     /// As of [`build`](Self::build).
-    pub fn finish(&mut self) -> Result<Vec<u8>, SizeError> {
+    pub fn finish(&mut self) -> Result<Vec<u8>, BuildError> {
         let filter = self.build();
         self.clear();
         filter.map(|filter| filter.encode())
+    }
+
+    /// As [`finish`](Self::finish), without a header; see [`Filter::encode_bare`].
+    ///
+    /// # Errors
+    /// As of [`build`](Self::build).
+    pub fn finish_bare(&mut self) -> Result<Vec<u8>, BuildError> {
+        let filter = self.build();
+        self.clear();
+        Ok(filter?.encode_bare()?)
     }
 
     /// Removes all keys; keeps the memory for the next table.
@@ -165,9 +206,22 @@ where
     }
 }
 
+/// Collects keys for a filter with a rate of 1 %.
+impl<K> FromIterator<K> for FilterBuilder
+where
+    K: Key<Hasher>,
+{
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let mut builder = FilterBuilder::with_fpr(0.01);
+        builder.extend(keys);
+        builder
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullbloom_core::error::SizeError;
 
     #[test]
     fn versions_and_prefixes_that_repeat_count_once() {
@@ -200,7 +254,7 @@ mod tests {
     fn sizes_that_cannot_be_are_errors_at_the_end() {
         let mut builder = FilterBuilder::with_bits_per_key(-1.0);
         builder.add("key");
-        assert!(matches!(builder.finish(), Err(SizeError::Value { .. })));
+        assert!(matches!(builder.finish(), Err(BuildError::Size(SizeError::Value { .. }))));
         assert!(FilterBuilder::with_fpr(f64::NAN).finish().is_err());
         assert!(!FilterBuilder::with_fpr(0.01).build().unwrap().may_contain("key"));
     }

@@ -1,14 +1,16 @@
 //! The filter: insertion, lookup, merging, folding, and what it knows about itself.
 
+use crate::KeyHash;
 use crate::builder::FilterBuilder;
 use crate::filter_ref::FilterRef;
 use crate::native::Native;
 use alloc::vec;
 use alloc::vec::Vec;
 use fullbloom_core::bits::{self, Owned};
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, InsertError, KeysError, MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::keys::{Hashes, Key, Keys};
+use fullbloom_core::keys::{Hashes, Key, Keys, each_valid, each_valid_new};
+use fullbloom_core::native::bare;
 use fullbloom_core::native::exceptions::Exceptions;
 use fullbloom_core::native::guard::{Except, ExceptError, ExceptionFacts};
 use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
@@ -33,7 +35,9 @@ use fullbloom_core::wire::{Output, Stop};
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 ///
-/// Inserting panics if the filter has exceptions or is locked; see [`takes_keys`](Filter::takes_keys).
+/// A `Filter` without a parameter owns its bits and takes keys. A filter read in place, one with exceptions,
+/// and a keyed one whose secret is not known are of another type, such as `Filter<Part<S>>`, which has no
+/// `insert`.
 #[derive(Debug, Clone)]
 pub struct Filter<S = Owned> {
     pub(crate) native: Native,
@@ -66,11 +70,24 @@ impl Filter {
         Ok(Filter { native, bits })
     }
 
-    /// Reads an encoded filter strictly, checks all of it, and copies its bits.
+    /// Reads an encoded filter strictly, checks all of it, and copies its bits. More keys can be inserted.
+    ///
+    /// # Errors
+    /// Also [`DecodeError::ReadOnly`] for a filter that takes no keys, because it has exceptions or a secret
+    /// that is not in the file: read it with [`over`](Filter::over) or [`view`](Filter::view).
     pub fn decode(bytes: &[u8]) -> Result<Filter, DecodeError> {
+        let filter = Filter::decode_any(bytes)?;
+        filter.native.head.require_takes_keys().map_err(|why| DecodeError::ReadOnly { why })?;
+        Ok(filter)
+    }
+
+    /// As [`decode`](Filter::decode), also of a filter that takes no keys, which the caller has to respect.
+    #[doc(hidden)]
+    pub fn decode_any(bytes: &[u8]) -> Result<Filter, DecodeError> {
         let (native, range) = Native::decode(bytes, Check::All)?;
-        let view = Filter { native, bits: &bytes[range] };
-        view.try_clone().map_err(|_| DecodeError::Memory { bytes: view.bits.len() as u64 })
+        let bits = &bytes[range];
+        let memory = |_| DecodeError::Memory { bytes: bits.len() as u64 };
+        Ok(Filter { native, bits: Owned::copied(bits).map_err(memory)? })
     }
 
     /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
@@ -95,8 +112,35 @@ impl Filter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<Filter<Part<S>>, DecodeError> {
-        let (native, range) = Native::decode(storage.as_ref(), Check::Front)?;
-        Ok(Filter { native, bits: Part::new(storage, range) })
+        Filter::over_or(storage).map_err(|(_, error)| error)
+    }
+
+    /// As [`over`](Filter::over); an error gives the storage back.
+    pub(crate) fn over_or<S: AsRef<[u8]>>(storage: S) -> Result<Filter<Part<S>>, (S, DecodeError)> {
+        match Native::decode(storage.as_ref(), Check::Front) {
+            Ok((native, range)) => Ok(Filter { native, bits: Part::new(storage, range) }),
+            Err(error) => Err((storage, error)),
+        }
+    }
+
+    /// A filter that was encoded by [`encode_bare`](Filter::encode_bare), over any owner of its bytes. Its
+    /// keys must have been hashed with this seed or secret: the bytes do not say which, and with another one
+    /// the filter answers "no" for its own keys.
+    pub fn over_bare<S: AsRef<[u8]>>(storage: S, hashing: &Hashing) -> Result<Filter<Part<S>>, DecodeError> {
+        Filter::over_bare_or(storage, hashing).map_err(|(_, error)| error)
+    }
+
+    /// As [`over_bare`](Filter::over_bare); an error gives the storage back.
+    pub(crate) fn over_bare_or<S: AsRef<[u8]>>(
+        storage: S,
+        hashing: &Hashing,
+    ) -> Result<Filter<Part<S>>, (S, DecodeError)> {
+        match bare::decode(storage.as_ref(), hashing) {
+            Ok((head, shape, range)) => {
+                Ok(Filter { native: Native::from_parts(shape, head), bits: Part::new(storage, range) })
+            }
+            Err(error) => Err((storage, error)),
+        }
     }
 
     /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be decoded answer "maybe" to
@@ -180,58 +224,98 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     #[inline(always)]
     pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
-        self.may_contain_hash(self.hash(key))
+        self.native.test(self.bits.as_ref(), key.hash_with(&self.native.hasher))
     }
 
-    /// As [`may_contain`](Filter::may_contain), for a precomputed hash.
+    /// As [`may_contain`](Filter::may_contain), for a precomputed hash. Of a filter with another seed or
+    /// secret the answer is "maybe".
     #[inline(always)]
-    pub fn may_contain_hash(&self, hash: u64) -> bool {
-        self.native.test(self.bits.as_ref(), hash)
+    pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
+        hash.by(&self.native.hasher).map_or(true, |hash| self.native.test(self.bits.as_ref(), hash))
     }
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.
     #[inline(always)]
-    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
-        key.hash_with(&self.native.hasher)
+    pub fn hash(&self, key: impl Key<Hasher>) -> KeyHash {
+        KeyHash::new(key, &self.native.hasher)
     }
 
-    /// Looks up many keys, in any of the forms of [`Keys`]. Faster than single lookups, most of all when the
-    /// filter is larger than the cache: the cache lines of later keys are prefetched while earlier keys are
-    /// tested.
+    /// Looks up many keys, in any of the forms of [`Keys`]: one answer for each. Faster than single lookups,
+    /// most of all when the filter is larger than the cache: the cache lines of later keys are prefetched
+    /// while earlier keys are tested.
+    ///
+    /// ```
+    /// use fullbloom::Filter;
+    ///
+    /// let mut filter = Filter::with_fpr(1_000, 0.01)?;
+    /// filter.insert_batch(&["apple", "pear"])?;
+    /// assert_eq!(filter.may_contain_batch(&["pear", "plum"])?, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the keys do not fit the filter: numbers where text is [recorded](Filter::key_type), or hashes with
+    /// another seed. A null key is answered "no".
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<bool>, KeysError> {
+        let mut answers = vec![false; keys.count()];
+        self.may_contain_batch_into(keys, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// As [`may_contain_batch`](Filter::may_contain_batch), into bools or a bitmap of the caller's.
     ///
     /// ```
     /// use fullbloom::Filter;
     /// use fullbloom::keys::Column;
     ///
     /// let mut filter = Filter::with_fpr(1_000, 0.01)?;
-    /// filter.insert_batch(&["apple", "pear"]);
-    /// let mut answers = [false; 2];
-    /// filter.may_contain_batch(&["pear", "plum"], &mut answers);
-    /// assert_eq!(answers, [true, false]);
-    /// let mut bitmap = vec![0u64; 2]; // one bit for each of 100 keys
-    /// filter.may_contain_batch(&Column(&[7u64; 100]), &mut bitmap);
+    /// filter.insert(7);
+    /// let mut bitmap = [0u64; 2]; // one bit for each of 100 keys
+    /// filter.may_contain_batch_into(&Column(&[8; 100]), &mut bitmap[..])?;
     /// assert_eq!(bitmap, [0, 0]);
-    /// # Ok::<(), fullbloom::SizeError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
-    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
-        let answers = answers.into();
-        answers.check_len(keys.count());
-        self.native.test_batch(self.bits.as_ref(), keys, answers);
+    /// # Errors
+    /// Also if the number of places in `answers` is not the number of keys; see [`Answers`].
+    pub fn may_contain_batch_into<'a, K: Keys<Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) -> Result<(), KeysError> {
+        let mut answers = answers.into();
+        answers.require_places(keys.count())?;
+        keys.require(&self.native.hasher, self.key_type())?;
+        self.native.test_batch(self.bits.as_ref(), keys, answers.reborrow());
+        if let Some(validity) = keys.validity() {
+            validity.clear_nulls(&mut answers, keys.count());
+        }
+        Ok(())
     }
 
     /// How many of these keys may be present.
-    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
+    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<u64, KeysError> {
         let mut words = vec![0u64; keys.count().div_ceil(64)];
-        self.may_contain_batch(keys, &mut words);
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+        self.may_contain_batch_into(keys, &mut words)?;
+        Ok(words.iter().map(|word| u64::from(word.count_ones())).sum())
+    }
+
+    /// Whether the key of a hash by this filter's own hasher may be present.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn may_contain_raw(&self, hash: u64) -> bool {
+        self.native.test(self.bits.as_ref(), hash)
+    }
+
+    /// Prefetches the first line of the lookup of this hash, which shows most absent keys.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self, hash: KeyHash) {
+        self.native.prefetch_first(self.bits.as_ref(), hash.to_raw());
     }
 
     /// Prefetches the memory that the lookup of this hash reads.
-    pub fn prefetch(&self, hash: u64) {
-        self.native.prefetch(self.bits.as_ref(), hash);
+    pub fn prefetch(&self, hash: KeyHash) {
+        self.native.prefetch(self.bits.as_ref(), hash.to_raw());
     }
 
     /// The number of insertions that changed a bit. Keys whose bits were all set already (known keys, false
@@ -296,7 +380,7 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// The bits that a lookup of this key tests, in the order of the probes: position `p` is bit `p % 8` of
     /// byte `p / 8` of [`bits`](Filter::bits). `None` if the filter is locked.
     pub fn probes_of(&self, key: impl Key<Hasher>) -> Option<Vec<u64>> {
-        (!self.is_locked()).then(|| self.native.positions(self.hash(key)).collect())
+        (!self.is_locked()).then(|| self.native.positions(key.hash_with(&self.native.hasher)).collect())
     }
 
     /// The shape of the filter.
@@ -329,12 +413,6 @@ impl<S: AsRef<[u8]>> Filter<S> {
         &self.native.head.label
     }
 
-    /// Whether keys can be inserted: the filter has no [exceptions](Self::exceptions) and is not
-    /// [locked](Self::is_locked). Inserting panics otherwise.
-    pub fn takes_keys(&self) -> bool {
-        self.native.head.takes_keys()
-    }
-
     /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key until it is
     /// [unlocked](Self::unlock).
     pub fn is_locked(&self) -> bool {
@@ -344,30 +422,26 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
     ///
     /// ```
-    /// use fullbloom::{Filter, Hashing, Secret, Sizing};
+    /// use fullbloom::{Filter, Hashing, Secret};
+    /// use fullbloom::sizing::Sizing;
     /// use fullbloom::sizing::{Request, Target};
     ///
     /// let secret = Secret::new(*b"from /dev/random");
     /// let sizing = Sizing::new(&Request { expected_keys: 100, target: Target::Fpr(0.01) })?;
     /// let mut filter = Filter::with_sizing(&sizing, Hashing::Secret(secret.clone()))?;
     /// filter.insert(b"alice");
-    /// let read = Filter::decode(&filter.encode())?; // the file does not hold the secret
+    /// let mut read = Filter::over(filter.encode())?; // the bytes do not hold the secret
     /// assert!(read.is_locked() && read.may_contain(b"mallory"));
-    /// assert!(!read.unlock(&secret)?.may_contain(b"mallory"));
+    /// read.unlock(&secret)?;
+    /// assert!(!read.may_contain(b"mallory"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        self.unlock_in_place(secret)?;
-        Ok(self)
-    }
-
-    #[doc(hidden)]
-    pub fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         self.native.unlock(secret)
     }
 
     /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be
-    /// all keys of the filter. The filter accepts no more keys afterwards.
+    /// all keys of the filter. The result takes no more keys.
     ///
     /// ```
     /// use fullbloom::Filter;
@@ -375,7 +449,7 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// let members: Vec<String> = (0..1000).map(|i| format!("bad-{i}")).collect();
     /// let good: Vec<String> = (0..100_000).map(|i| format!("good-{i}")).collect();
     /// let mut filter = Filter::with_fpr(1000, 0.01)?;
-    /// filter.insert_batch(&members);
+    /// filter.insert_batch(&members)?;
     /// assert!(good.iter().any(|key| filter.may_contain(key))); // about 1,000 false positives
     ///
     /// let filter = filter.with_exceptions(&good, &members)?;
@@ -383,12 +457,13 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// assert!(members.iter().all(|key| filter.may_contain(key)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn with_exceptions<G, M>(self, good: &G, members: &M) -> Result<Self, ExceptError>
+    pub fn with_exceptions<G, M>(self, good: &G, members: &M) -> Result<Filter<Part<S>>, ExceptError>
     where
         G: Keys<Hasher> + ?Sized,
         M: Keys<Hasher> + ?Sized,
     {
-        self.excepting(good, members)
+        let Filter { native, bits } = self.excepting(good, members)?;
+        Ok(Filter { native, bits: Part::whole(bits) })
     }
 
     /// The same bits without the exceptions: known-good keys that are false positives are reported present.
@@ -406,12 +481,19 @@ impl<S: AsRef<[u8]>> Filter<S> {
         Filter { native: self.native.clone(), bits: self.bits.as_ref() }
     }
 
-    /// A copy that owns its bits. Fails when there is not enough memory.
-    pub fn try_clone(&self) -> Result<Filter, SizeError> {
-        let bits = self.bits.as_ref();
-        let mut owned = Owned::zeroed(bits.len() as u64)?;
-        owned.as_mut().copy_from_slice(bits);
-        Ok(Filter { native: self.native.clone(), bits: owned })
+    /// A copy that owns its bits and takes keys.
+    ///
+    /// # Errors
+    /// If the filter has exceptions or is locked, or memory does not suffice.
+    pub fn to_mutable(&self) -> Result<Filter, DecodeError> {
+        self.native.head.require_takes_keys().map_err(|why| DecodeError::ReadOnly { why })?;
+        self.copied().map_err(|_| DecodeError::Memory { bytes: self.bits.as_ref().len() as u64 })
+    }
+
+    /// A copy that owns its bits, also of a filter that takes no keys, which the caller has to respect.
+    #[doc(hidden)]
+    pub fn copied(&self) -> Result<Filter, SizeError> {
+        Ok(Filter { native: self.native.clone(), bits: Owned::copied(self.bits.as_ref())? })
     }
 
     /// The encoded filter.
@@ -427,11 +509,34 @@ impl<S: AsRef<[u8]>> Filter<S> {
         self.native.encoder(self.bits.as_ref()).write_to(out)
     }
 
+    /// The filter without its header of at least 256 bytes: the lines and four bytes. For partitions, and for
+    /// filters of up to 64 KiB, in an engine that keeps the seed or secret itself, has a checksum for each
+    /// block, and says in a byte of its own which form a block has. [`FilterRef::read_bare`] reads it.
+    ///
+    /// ```
+    /// use fullbloom::{FilterBuilder, FilterRef, Hashing};
+    ///
+    /// let builder: FilterBuilder = (0..50).collect();
+    /// let filter = builder.build()?;
+    /// assert_eq!((filter.encode().len(), filter.encode_bare()?.len()), (320, 68));
+    /// let read = FilterRef::read_bare(filter.encode_bare()?, &Hashing::default());
+    /// assert!((0..50).all(|key| read.may_contain(key)));
+    /// # Ok::<(), fullbloom::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the filter was made from the fingerprints of a dynamic filter, or memory does not suffice.
+    pub fn encode_bare(&self) -> Result<Vec<u8>, SizeError> {
+        bare::encode(&self.native.head, &self.native.shape, self.bits.as_ref())
+    }
+
     /// Length of the encoded filter in bytes.
     pub fn encoded_len(&self) -> u64 {
         self.native.encoder(&[]).encoded_len()
     }
+}
 
+impl Filter {
     /// The filter with half as many blocks; each holds the keys of two old blocks. The same keys are found,
     /// at the rate of a filter of that size.
     ///
@@ -439,9 +544,8 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// times.
     pub fn folded(&self) -> Result<Filter, SizeError> {
         let Native { shape, head, .. } = &self.native;
-        if !shape.blocks.is_multiple_of(2) || !self.takes_keys() {
-            let allowed = "an even number, in a filter that takes keys";
-            return Err(SizeError::Count { what: "blocks", got: shape.blocks, allowed });
+        if !shape.blocks.is_multiple_of(2) {
+            return Err(SizeError::Count { what: "blocks", got: shape.blocks, allowed: "an even number" });
         }
         let half = Shape::new(shape.layout, shape.blocks / 2);
         let mut bits = Owned::zeroed(half.byte_len())?;
@@ -465,18 +569,19 @@ impl<S: AsRef<[u8]>> Filter<S> {
     /// ```
     /// use fullbloom::Filter;
     /// use fullbloom::keys::Column;
-    /// use fullbloom::{Hashing, Sizing};
+    /// use fullbloom::Hashing;
+    /// use fullbloom::sizing::Sizing;
     /// use fullbloom::sizing::{Request, Target};
     ///
     /// // sized for a million keys; only 50,000 come
     /// let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) };
     /// let mut filter = Filter::with_sizing(&Sizing::new(&request)?.foldable(8)?, Hashing::default())?;
     /// let keys: Vec<u64> = (0..50_000).collect();
-    /// filter.insert_batch(&Column(&keys));
+    /// filter.insert_batch(&Column(&keys))?;
     /// let small = filter.folded_to(0.01)?;
     /// assert_eq!(small.blocks(), filter.blocks() / 16);
-    /// assert!(small.expected_fpr() <= 0.01 && small.count_batch(&Column(&keys)) == 50_000);
-    /// # Ok::<(), fullbloom::SizeError>(())
+    /// assert!(small.expected_fpr() <= 0.01 && small.count_batch(&Column(&keys))? == 50_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn folded_to(&self, fpr: f64) -> Result<Filter, SizeError> {
         let fits = |times: u32| {
@@ -487,7 +592,7 @@ impl<S: AsRef<[u8]>> Filter<S> {
         let most = self.blocks().trailing_zeros();
         let times = (1..=most).take_while(|times| fits(*times)).last().unwrap_or(0);
         if times == 0 {
-            return self.try_clone();
+            return self.copied();
         }
         (1..times).try_fold(self.folded()?, |filter, _| filter.folded())
     }
@@ -500,38 +605,76 @@ impl<S: AsRef<[u8]>> Filter<Part<S>> {
     }
 }
 
-impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<S> {
+impl Filter {
+    /// A copy, unless memory does not suffice.
+    pub fn try_clone(&self) -> Result<Filter, SizeError> {
+        self.copied()
+    }
+
     /// Adds a key. Returns true if at least one bit changed, so the key was certainly not present before.
     #[inline(always)]
     pub fn insert(&mut self, key: impl Key<Hasher>) -> bool {
-        self.insert_hash(self.hash(key))
-    }
-
-    /// As [`insert`](Filter::insert), for a precomputed hash.
-    #[inline(always)]
-    pub fn insert_hash(&mut self, hash: u64) -> bool {
+        let hash = key.hash_with(&self.native.hasher);
         self.native.set(self.bits.as_mut(), hash)
     }
 
-    /// Adds many keys, in any of the forms of [`Keys`].
-    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) {
-        self.native.set_batch(self.bits.as_mut(), keys, None);
+    /// As [`insert`](Filter::insert), for a precomputed hash.
+    ///
+    /// # Errors
+    /// If the hash was made with another seed or secret: the filter would not find the key again.
+    #[inline(always)]
+    pub fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, InsertError> {
+        let hash = hash.by(&self.native.hasher)?;
+        Ok(self.native.set(self.bits.as_mut(), hash))
+    }
+
+    /// Adds many keys, in any of the forms of [`Keys`]. Null keys are left out.
+    ///
+    /// # Errors
+    /// If the keys do not fit the filter, as of [`may_contain_batch`](Filter::may_contain_batch). None is
+    /// inserted.
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), InsertError> {
+        let Filter { native, bits } = self;
+        keys.require(&native.hasher, native.head.key_type)?;
+        let Some(validity) = keys.validity() else {
+            native.set_batch(bits.as_mut(), keys, None);
+            return Ok(());
+        };
+        let hasher = native.hasher.clone();
+        each_valid(keys, validity, &hasher, |hashes| {
+            native.set_batch(bits.as_mut(), hashes, None);
+            Ok(())
+        })
     }
 
     /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
-    /// new.
+    /// new, and a null key is not.
     ///
-    /// # Panics
-    /// If the number of places in `new` is not the number of keys.
-    pub fn insert_batch_new<'a, K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, new: impl Into<Answers<'a>>) {
-        let new = new.into();
-        new.check_len(keys.count());
-        self.native.set_batch(self.bits.as_mut(), keys, Some(new));
+    /// # Errors
+    /// As of [`insert_batch`](Filter::insert_batch); also if the number of places in `new` is not the number
+    /// of keys.
+    pub fn insert_batch_new<'a, K: Keys<Hasher> + ?Sized>(
+        &mut self,
+        keys: &K,
+        new: impl Into<Answers<'a>>,
+    ) -> Result<(), InsertError> {
+        let mut new = new.into();
+        new.require_places(keys.count())?;
+        let Filter { native, bits } = self;
+        keys.require(&native.hasher, native.head.key_type)?;
+        let Some(validity) = keys.validity() else {
+            native.set_batch(bits.as_mut(), keys, Some(new));
+            return Ok(());
+        };
+        let hasher = native.hasher.clone();
+        each_valid_new(keys, validity, &hasher, &mut new, |hashes, new| {
+            native.set_batch(bits.as_mut(), hashes, Some(new));
+            Ok(())
+        })
     }
 
     /// Removes all keys.
     pub fn clear(&mut self) {
-        self.native.head.assert_takes_keys();
         self.bits.as_mut().fill(0);
         (self.native.head.keys, self.native.head.estimated) = (0, false);
     }
@@ -565,7 +708,7 @@ impl<S: AsRef<[u8]>> Except for Filter<S> {
     }
 
     fn test_hashes(&self, hashes: &[u64], found: &mut [u64]) {
-        self.native.test_batch(self.bits.as_ref(), &Hashes(hashes), found.into());
+        self.native.test_batch(self.bits.as_ref(), &Hashes::new(hashes, &self.native.hasher), found.into());
     }
 
     fn with(self, exceptions: Exceptions) -> Self {
@@ -573,7 +716,7 @@ impl<S: AsRef<[u8]>> Except for Filter<S> {
     }
 }
 
-impl<K: Key<Hasher>, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filter<S> {
+impl<K: Key<Hasher>> Extend<K> for Filter {
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         for key in keys {
             self.insert(key);

@@ -31,7 +31,7 @@
 //!
 //! let filter = FilterRef::read(block.as_slice());     // or Bytes, Arc<[u8]>, ...; never fails
 //! assert!(filter.may_contain("pear"));
-//! # Ok::<(), fullbloom::SizeError>(())
+//! # Ok::<(), fullbloom::BuildError>(())
 //! ```
 //!
 //! The bytes are stable, and the same on every machine. Lookups take `&self` and may run on many threads.
@@ -45,8 +45,8 @@
 //! | the bytes of a filter in a block cache, in `Bytes`, in a mapping | [`FilterRef`] |
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | many threads that insert | [`SharedFilter`] |
-//! | one key and many filters | [`Filter::hash`] once, then [`Filter::may_contain_hash`] |
-//! | 10⁸ keys and more to build from | [`Builder`]: in parts, on several threads |
+//! | one key and many filters | [`FilterSet`]; or [`Filter::hash`] once, then [`Filter::may_contain_hash`] |
+//! | 10⁸ keys and more to build from | [`bulk::Builder`]: in parts, on several threads |
 //! | keys from untrusted sources | a [secret](Hashing::Secret) |
 //! | known-good keys that must never match | [`Filter::with_exceptions`] |
 //! | a set that does not change, and little space | the crate `fullbloom-compact` |
@@ -68,8 +68,8 @@
 //!
 //! Some lines get more keys than others. The lower the rate, the more false positives this causes. At low
 //! rates a key therefore has two or four lines in one page of 4 KiB: most absent keys are still rejected by
-//! the first. [`Sizing`] computes the cost of each choice, from the exact distribution of keys over lines,
-//! and reports its choice. The measured rate is the rate it promises.
+//! the first. [`Sizing`](sizing::Sizing) computes the cost of each choice, from the exact distribution of
+//! keys over lines, and reports its choice. The measured rate is the rate it promises.
 //!
 //! | bits per key | lines, probes | rate | relative to the textbook |
 //! |---|---|---|---|
@@ -87,7 +87,8 @@
 //! | `std` | yes | files, building on several threads, kernels chosen by CPU features |
 //! | `mmap` | yes | files mapped into memory |
 //! | `huge-pages` | no | large arrays in huge pages, by `madvise` on Linux |
-//! | `kernel-variable` | no | the environment variable `FULLBLOOM_KERNEL` forces a [`kernel`] |
+//! | `serde` | no | `Serialize` and `Deserialize` for [`Filter`]: its encoded bytes |
+//! | `kernel-variable` | no | the environment variable `FULLBLOOM_KERNEL` forces a kernel |
 //!
 //! Without `std` the crate needs `alloc` only.
 //!
@@ -106,51 +107,75 @@ mod builder;
 mod file;
 mod filter;
 mod filter_ref;
+mod filter_set;
 mod native;
 mod pipeline;
+#[cfg(feature = "serde")]
+mod serde;
 mod shared;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
-#[cfg(feature = "std")]
-pub use build::Builder;
 pub use builder::FilterBuilder;
 pub use filter::Filter;
 pub use filter_ref::FilterRef;
-pub use fullbloom_core::bits::Owned;
+pub use filter_set::FilterSet;
 #[cfg(feature = "std")]
 pub use fullbloom_core::error::FileError;
-pub use fullbloom_core::error::{DecodeError, MergeError, SizeError};
-pub use fullbloom_core::kernel::pipeline::Answers;
-pub use fullbloom_core::native::guard::{ExceptError, ExceptionFacts};
-pub use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
-pub use fullbloom_core::native::sizing::{Prefer, Sizing};
-pub use fullbloom_core::part::Part;
-#[cfg(feature = "mmap")]
-pub use fullbloom_files::Mapped;
+pub use fullbloom_core::error::{BuildError, DecodeError, SizeError};
+pub use fullbloom_core::native::hashing::{Hashing, KeyHash, Secret};
 pub use shared::SharedFilter;
 
 /// What can go wrong.
 pub mod error {
-    pub use fullbloom_core::error::*;
+    pub use fullbloom_core::error::{BuildError, DecodeError, InsertError, KeysError, MergeError, SizeError};
+    #[cfg(feature = "std")]
+    pub use fullbloom_core::error::{FileCause, FileError};
 }
 
-/// Batches of keys, in the forms in which programs hold them.
+/// Keys, one or many, in the forms in which programs hold them.
 pub mod keys {
-    pub use fullbloom_core::keys::*;
+    pub use fullbloom_core::kernel::pipeline::Answers;
+    #[doc(inline)]
+    pub use fullbloom_core::keys::{
+        ArrowError, Column, Hashes, Key, KeyHasher, Keys, Nullable, Offset, Offsets, Views,
+    };
+    pub use fullbloom_core::native::hashing::Hasher;
 }
 
-/// The CPU-specific bodies of the operations on lines.
+/// Building a large filter from many batches of keys, on several threads.
+#[cfg(feature = "std")]
+pub mod bulk {
+    pub use crate::build::Builder;
+}
+
+/// Known-good keys that never match; see [`Filter::with_exceptions`].
+pub mod exceptions {
+    pub use fullbloom_core::native::guard::{ExceptError, ExceptionFacts};
+}
+
+/// The memory of a filter: its own, a part of the caller's, a mapped file.
+pub mod storage {
+    pub use fullbloom_core::bits::Owned;
+    pub use fullbloom_core::part::Part;
+    #[cfg(feature = "mmap")]
+    pub use fullbloom_files::Mapped;
+}
+
+/// The CPU-specific bodies of the operations on lines, one of which can be forced.
+#[cfg(feature = "kernel-variable")]
 pub mod kernel {
-    #[cfg(feature = "kernel-variable")]
     pub use fullbloom_core::kernel::VARIABLE;
     pub use fullbloom_core::kernel::{Kernel, KernelError};
 }
 
-/// Sizing arithmetic, without any bits: requests, geometries and expected rates.
+/// Sizing arithmetic, without any bits: requests, layouts and expected rates.
 pub mod sizing {
+    pub use fullbloom_core::native::sizing::{Prefer, Sizing};
     pub use fullbloom_core::sizing::{Geometry, Layout, Request, Target, classic_fpr, estimated_keys};
 }
 
 /// The types of keys that a filter can record.
 pub mod typed {
-    pub use fullbloom_core::typed::{KeyField, KeyForm, KeyType, TypeError};
+    pub use fullbloom_core::typed::{KeyType, TypeError};
 }

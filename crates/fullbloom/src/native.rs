@@ -36,8 +36,11 @@ impl Native {
 
     /// Of a filter with this header. With exceptions or an unknown secret, lookups take the slower path.
     pub(crate) fn from_parts(shape: Shape, head: Head) -> Native {
-        let shape = Shape::new(shape.layout, shape.blocks);
-        let shape = if head.takes_keys() { shape } else { shape.not_inlined() };
+        let shape = match (head.takes_keys(), shape.inlined) {
+            (false, _) => shape.not_inlined(),
+            (true, Some(_)) => shape,
+            (true, None) => Shape::new(shape.layout, shape.blocks),
+        };
         Native { shape, hasher: head.hasher(), head }
     }
 
@@ -123,6 +126,14 @@ impl Native {
     ) {
         self.head.assert_takes_keys();
         pipeline::set(self, bits, keys, new);
+    }
+
+    /// Prefetches the first line of this hash.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self, bits: &[u8], hash: u64) {
+        if let Some((line, _)) = Lines::new(self.shape.layout, self.shape.blocks, hash).next() {
+            bits::prefetch::read(bits, line as usize * LINE);
+        }
     }
 
     /// Prefetches the lines of this hash.

@@ -1,14 +1,15 @@
 //! A filter for concurrent insertions and lookups by many threads.
 
-use crate::Filter;
 use crate::native::Native;
+use crate::{Filter, KeyHash};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use fullbloom_core::bits::atomic::{self, AtomicBits, Mask};
 use fullbloom_core::bits::prefetch;
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{InsertError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::{self, Answers, Pipe, Source};
-use fullbloom_core::keys::{Key, Keys};
+use fullbloom_core::keys::{Key, Keys, each_valid};
 use fullbloom_core::native::hashing::{Hasher, Hashing};
 use fullbloom_core::native::sizing::Sizing;
 use fullbloom_core::probe::lines::{LINE, Lines};
@@ -59,11 +60,18 @@ impl SharedFilter {
     /// Adds a key. Returns true if it was certainly not present before.
     #[inline]
     pub fn insert(&self, key: impl Key<Hasher>) -> bool {
-        self.insert_hash(self.hash(key))
+        self.set(key.hash_with(&self.native.hasher))
     }
 
     /// As [`insert`](Self::insert), for a precomputed hash.
-    pub fn insert_hash(&self, hash: u64) -> bool {
+    ///
+    /// # Errors
+    /// If the hash was made with another seed or secret.
+    pub fn insert_hash(&self, hash: KeyHash) -> Result<bool, InsertError> {
+        Ok(self.set(hash.by(&self.native.hasher)?))
+    }
+
+    fn set(&self, hash: u64) -> bool {
         match self.native.shape.layout.lines() {
             1 => self.insert_bits::<8>(hash),
             2 => self.insert_bits::<16>(hash),
@@ -87,24 +95,43 @@ impl SharedFilter {
         new
     }
 
-    /// Adds many keys. Returns how many were new.
-    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
-        let mut new = 0;
-        let mut pipe = Together { filter: self, work: |hash| self.insert_hash(hash) };
-        let source = Source::new(keys, &self.native.hasher);
-        pipeline::run(&mut pipe, source, |_, _, bits, _| new += u64::from(bits.count_ones()));
-        new
+    /// Adds many keys; see [`Filter::insert_batch`].
+    ///
+    /// # Errors
+    /// If the keys do not fit the filter. None is inserted.
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<(), InsertError> {
+        let hasher = &self.native.hasher;
+        keys.require(hasher, self.native.head.key_type)?;
+        match keys.validity() {
+            None => self.set_batch(keys),
+            Some(validity) => each_valid(keys, validity, hasher, |hashes| {
+                self.set_batch(hashes);
+                Ok::<(), InsertError>(())
+            })?,
+        }
+        Ok(())
+    }
+
+    fn set_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) {
+        let mut pipe = Together { filter: self, work: |hash| self.set(hash) };
+        pipeline::run(&mut pipe, Source::new(keys, &self.native.hasher), |_, _, _, _| ());
     }
 
     /// Whether the key may be present.
     #[inline]
     pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
-        self.may_contain_hash(self.hash(key))
+        self.test(key.hash_with(&self.native.hasher))
     }
 
-    /// As [`may_contain`](Self::may_contain), for a precomputed hash.
+    /// As [`may_contain`](Self::may_contain), for a precomputed hash. Of a filter with another seed or secret
+    /// the answer is "maybe".
     #[inline]
-    pub fn may_contain_hash(&self, hash: u64) -> bool {
+    pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
+        hash.by(&self.native.hasher).map_or(true, |hash| self.test(hash))
+    }
+
+    #[inline]
+    fn test(&self, hash: u64) -> bool {
         let (shape, words) = (&self.native.shape, self.bits.words());
         let tested = shape.inlined.and_then(|kernel| kernel.test_shared(words, hash, shape.probes));
         tested.unwrap_or_else(|| self.contains_bits(hash))
@@ -115,21 +142,40 @@ impl SharedFilter {
         atomic::contains(self.bits.words(), self.bits_of(hash))
     }
 
-    /// Looks up many keys.
+    /// Looks up many keys; see [`Filter::may_contain_batch`].
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys.
-    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
-        let answers = answers.into();
-        answers.check_len(keys.count());
-        let pipe = Together { filter: self, work: |hash| self.may_contain_hash(hash) };
-        pipeline::collect(pipe, Source::new(keys, &self.native.hasher), answers);
+    /// # Errors
+    /// If the keys do not fit the filter.
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<bool>, KeysError> {
+        let mut answers = vec![false; keys.count()];
+        self.may_contain_batch_into(keys, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// As [`may_contain_batch`](Self::may_contain_batch), into bools or a bitmap of the caller's.
+    ///
+    /// # Errors
+    /// Also if the number of places in `answers` is not the number of keys.
+    pub fn may_contain_batch_into<'a, K: Keys<Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) -> Result<(), KeysError> {
+        let mut answers = answers.into();
+        answers.require_places(keys.count())?;
+        keys.require(&self.native.hasher, self.native.head.key_type)?;
+        let pipe = Together { filter: self, work: |hash| self.test(hash) };
+        pipeline::collect(pipe, Source::new(keys, &self.native.hasher), answers.reborrow());
+        if let Some(validity) = keys.validity() {
+            validity.clear_nulls(&mut answers, keys.count());
+        }
+        Ok(())
     }
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.
     #[inline]
-    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
-        key.hash_with(&self.native.hasher)
+    pub fn hash(&self, key: impl Key<Hasher>) -> KeyHash {
+        KeyHash::new(key, &self.native.hasher)
     }
 
     /// The shape of the filter.
@@ -258,12 +304,8 @@ impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
 
 impl From<Filter> for SharedFilter {
     /// Converts the filter into a shared one with the same keys. No bit is copied.
-    ///
-    /// # Panics
-    /// If the filter accepts no keys because it has exceptions or is locked.
     fn from(filter: Filter) -> Self {
         let Filter { native, bits } = filter;
-        native.head.assert_takes_keys();
         SharedFilter { native, bits: AtomicBits::new(bits), keys: Counter::default() }
     }
 }

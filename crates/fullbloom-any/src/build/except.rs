@@ -4,7 +4,8 @@ use crate::storage::Storage;
 use crate::stored::StoredFilter;
 use crate::{AnyFilter, AnyKeys};
 use alloc::boxed::Box;
-use fullbloom::{ExceptError, Filter};
+use fullbloom::Filter;
+use fullbloom::exceptions::ExceptError;
 use fullbloom_compact::CompactFilter;
 use fullbloom_core::native::guard;
 

@@ -4,7 +4,8 @@ use super::{Builder, is_built_at_once};
 use crate::kind::Kind;
 use crate::{AT_ONCE, AnyFilter};
 use alloc::string::String;
-use fullbloom::{Filter, Hashing, Prefer, Sizing};
+use fullbloom::sizing::{Prefer, Sizing};
+use fullbloom::{Filter, Hashing};
 use fullbloom_core::error::{BuildError, BuildOption, SizeError};
 use fullbloom_core::sizing::{Request, Target};
 use fullbloom_core::typed::{KeyField, KeyForm, KeyType};
@@ -26,8 +27,8 @@ const FIRST: u64 = 1 << 12;
 ///
 /// let options = BuildOptions::new(Name::Native).kind(Kind::Compact).label("fruit");
 /// let mut builder = options.begin()?;
-/// builder.insert_batch(&[b"apple".as_slice(), b"pear"]);
-/// let filter = builder.finish()?;
+/// builder.add_batch(&[b"apple".as_slice(), b"pear"]);
+/// let filter = builder.build()?;
 /// assert!(filter.may_contain(b"pear"));
 ///
 /// let refused = BuildOptions::new(Name::Cassandra).label("fruit").begin().unwrap_err();
@@ -323,7 +324,7 @@ impl BuildOptions {
             _ if self.needs_expected_keys() => return Err(number_unknown()),
             (Name::Native, Kind::Dynamic) => self.dynamic()?.into(),
             (Name::Native, _) => self.fast()?.into(),
-            _ => return self.begin()?.finish(),
+            _ => return self.begin()?.build(),
         }))
     }
 

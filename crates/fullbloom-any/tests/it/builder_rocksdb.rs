@@ -379,7 +379,7 @@ fn a_batch_builds_and_charges_what_its_keys_do_one_by_one() {
         let [mut single, mut batches] = budgets.clone().map(|budget| builder(kind).with_reservation(budget));
         for part in keys.chunks(997) {
             part.iter().for_each(|key| single.add(key));
-            batches.add_batch(part);
+            batches.add_batch(part).unwrap();
             assert_eq!(batches.entries(), single.entries());
             assert_eq!(budgets[1].buckets(), budgets[0].buckets());
         }

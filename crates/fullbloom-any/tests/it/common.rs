@@ -26,8 +26,8 @@ pub fn seed_file(name: Name, keys: &[&[u8]]) -> (Vec<u8>, Option<(u64, u32)>) {
     let requests = [(100, Target::Fpr(0.3)), (1000, Target::Fpr(0.3)), (1000, Target::BitsPerKey(10.0))];
     let made = |(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }).ok();
     let mut builder = requests.into_iter().find_map(made).unwrap();
-    builder.insert_batch(keys);
-    let filter = builder.finish().unwrap();
+    builder.add_batch(keys);
+    let filter = builder.build().unwrap();
     (filter.encode(), raw_geometry(&filter))
 }
 

@@ -3,8 +3,9 @@
 
 use fullbloom::DecodeError;
 
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Hashing, Secret, Sizing};
+use fullbloom::{Hashing, Secret};
 use fullbloom_any::{AnyFilter, ReadOptions};
 use fullbloom_any::{StoredFilter, verify};
 use fullbloom_core::part::Check;
@@ -55,7 +56,7 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
         for key in [&b""[..], b"key-1", b"good-1", &[0xff; 100]] {
             let one = view.may_contain(key);
             let mut many = [!one];
-            view.may_contain_batch(&[key], &mut many);
+            view.may_contain_batch_into(&[key], &mut many).unwrap();
             assert_eq!(many, [one]);
         }
         let _ = (view.expected_fpr(), view.estimated_keys(), view.geometry(), view.fill());
@@ -132,7 +133,7 @@ fn every_flipped_bit_is_detected() {
 fn every_flipped_bit_of_several_chunks_is_detected() {
     // A file of three chunks; bits near the chunk borders, and some others.
     let mut filter = fullbloom::Filter::with_bits_per_key(10_000, 120.0).unwrap();
-    filter.insert_batch((0..1000).map(|i| format!("key-{i}")).collect::<Vec<_>>().as_slice());
+    filter.insert_batch((0..1000).map(|i| format!("key-{i}")).collect::<Vec<_>>().as_slice()).unwrap();
     let mut file = filter.encode();
     assert!(file.len() > 2 * 65_536 + 1000);
     verify(&file).unwrap();

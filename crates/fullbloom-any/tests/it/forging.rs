@@ -2,8 +2,9 @@
 
 use fullbloom_dialects::Filter;
 
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Hashing, Secret, Sizing};
+use fullbloom::{Hashing, Secret};
 use fullbloom_core::hash::fold64;
 use fullbloom_dialects::Cassandra;
 use fullbloom_dialects::hash::murmur3_cassandra;
@@ -20,14 +21,14 @@ fn keys() -> Vec<String> {
 fn native(hashing: Hashing) -> fullbloom::Filter {
     let request = Request { expected_keys: KEYS, target: Target::Fpr(0.01) };
     let mut filter = fullbloom::Filter::with_sizing(&Sizing::new(&request).unwrap(), hashing).unwrap();
-    filter.insert_batch(keys().as_slice());
+    filter.insert_batch(keys().as_slice()).unwrap();
     filter
 }
 
 /// How often the filter reports these keys, none of which is in it, present.
 fn measure(filter: &fullbloom::Filter, keys: &[[u8; 32]]) -> Measured {
     let mut answers = vec![false; keys.len()];
-    filter.may_contain_batch(keys, &mut answers);
+    filter.may_contain_batch_into(keys, &mut answers).unwrap();
     Measured::of(answers)
 }
 
@@ -51,7 +52,7 @@ fn keys_forged_from_one_known_key_and_the_public_seed_all_pass_an_unkeyed_filter
 #[test]
 fn keys_forged_from_one_known_key_all_pass_a_cassandra_filter() {
     let mut filter = Filter::<Cassandra>::with_fpr(KEYS, 0.01).unwrap();
-    filter.insert_batch(&keys());
+    filter.insert_batch(&keys()).unwrap();
     let target = murmur3_cassandra(b"user-17");
     let forged: Vec<[u8; 32]> = (0..FORGED).map(|number| forge::murmur3(target, number)).collect();
     let hits = forged.iter().filter(|key| filter.may_contain(&key[..])).count() as u64;

@@ -5,13 +5,14 @@ use crate::common;
 use fullbloom::DecodeError;
 
 use fullbloom::keys::Column;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::typed::{KeyField, KeyForm, KeyType, TypeError};
-use fullbloom::{Hashing, Secret, Sizing};
+use fullbloom::{Hashing, Secret};
 use fullbloom_any::sniff;
 use fullbloom_any::verify;
 use fullbloom_any::{AnyFilter, ReadOptions};
 use fullbloom_core::hash::{fold64, siphash13};
+use fullbloom_core::typed::{KeyField, KeyForm, KeyType, TypeError};
 use fullbloom_dialects::Name;
 use fullbloom_testkit::sha256_hex;
 use fullbloom_testkit::vectors::{self, Record};
@@ -29,7 +30,7 @@ fn secret() -> Secret {
 fn built(bit_len: u64, probes: u32, hashing: Hashing, expected_keys: u64) -> fullbloom::Filter {
     let plan = Sizing::new(&Request { expected_keys, target: Target::Exact { bit_len, probes } }).unwrap();
     let mut filter = fullbloom::Filter::with_sizing(&plan, hashing).unwrap();
-    filter.insert_batch(keys().as_slice());
+    filter.insert_batch(keys().as_slice()).unwrap();
     filter
 }
 
@@ -55,7 +56,8 @@ fn same(name: &str, ours: &fullbloom::Filter) {
     assert_eq!(ours.encode(), golden, "{name}");
     assert_eq!(ours.encoded_len(), golden.len() as u64);
     verify(&golden).unwrap();
-    let read = fullbloom::Filter::decode(&golden).unwrap().unlock(&secret()).unwrap();
+    let mut read = fullbloom::Filter::view(&golden).unwrap();
+    read.unlock(&secret()).unwrap();
     assert_eq!(read.bits(), ours.bits());
     assert_eq!(read.hashing(), ours.hashing());
     assert_eq!((read.keys(), read.expected_keys()), (ours.keys(), ours.expected_keys()));
@@ -91,7 +93,7 @@ fn the_type_of_keys_is_written_and_read_as_by_the_second_implementation() {
                 let target = Target::Exact { bit_len: 1024, probes: 6 };
                 let plan = Sizing::new(&Request { expected_keys: 100, target }).unwrap();
                 let mut filter = fullbloom::Filter::with_sizing(&plan, Hashing::Seed(0)).unwrap();
-                filter.insert_batch(&Column(&numbers));
+                filter.insert_batch(&Column(&numbers)).unwrap();
                 filter
             }
         };
@@ -160,7 +162,7 @@ fn large_arrays_begin_at_a_page() {
         target: Target::Exact { bit_len: (16384 + 16) * 512, probes: 5 },
     });
     let mut filter = fullbloom::Filter::with_sizing(&plan.unwrap(), Hashing::Seed(3)).unwrap();
-    filter.insert_batch(keys().as_slice());
+    filter.insert_batch(keys().as_slice()).unwrap();
     let file = filter.encode();
     assert_eq!(sha256_hex(&file), vectors::json("native/hash.json").text("large_sha256"));
     assert_eq!(u32::from_le_bytes(file[16..20].try_into().unwrap()), 4096);
@@ -170,7 +172,7 @@ fn large_arrays_begin_at_a_page() {
 fn both_forms_of_exceptions_answer_as_the_second_implementation_meant() {
     for (name, levels) in [("native/exceptions-list.bloom", 0), ("native/exceptions-chain.bloom", 3)] {
         let golden = vectors::bytes(name);
-        let guarded = fullbloom::Filter::decode(&golden).unwrap();
+        let guarded = fullbloom::Filter::over(golden.as_slice()).unwrap();
         assert_eq!(guarded.exceptions().unwrap().levels, levels, "{name}");
         let good: Vec<String> = (0..1000).map(|i| format!("good-{i}")).collect();
         assert!(
@@ -181,20 +183,21 @@ fn both_forms_of_exceptions_answer_as_the_second_implementation_meant() {
         assert_eq!(guarded.encode(), golden, "{name}, read and written again");
         let view = common::view(Name::Native, &golden, None).unwrap();
         assert!(!view.may_contain(b"good-1") && view.may_contain(b"key-1"));
-        assert!(!guarded.takes_keys());
+        assert!(matches!(fullbloom::Filter::decode(&golden), Err(DecodeError::ReadOnly { .. })));
     }
 }
 
 #[test]
 fn a_filter_without_its_secret_says_maybe_and_can_be_copied() {
     let golden = vectors::bytes("native/keyed.bloom");
-    let locked = fullbloom::Filter::view(&golden).unwrap();
+    let mut locked = fullbloom::Filter::view(&golden).unwrap();
     assert!(locked.is_locked());
     assert!(locked.may_contain(b"anything"));
     assert_eq!(locked.encode(), golden);
-    assert!(fullbloom::Filter::decode(&golden).unwrap().is_locked());
-    let wrong = fullbloom::Filter::view(&golden).unwrap().unlock(&Secret::new([1; 16]));
+    assert!(matches!(fullbloom::Filter::decode(&golden), Err(DecodeError::ReadOnly { .. })));
+    let wrong = locked.unlock(&Secret::new([1; 16]));
     assert!(matches!(wrong, Err(DecodeError::Unknown { .. })));
-    let open = locked.unlock(&secret()).unwrap();
-    assert!(open.may_contain(b"key-1") && !open.may_contain(b"key-100"));
+    assert!(locked.is_locked());
+    locked.unlock(&secret()).unwrap();
+    assert!(locked.may_contain(b"key-1") && !locked.may_contain(b"key-100"));
 }

@@ -18,7 +18,9 @@ fn secret() -> Secret {
 
 /// The filter of the file, with its secret.
 fn read(golden: &[u8]) -> DynamicFilter {
-    DynamicFilter::decode(golden).unwrap().unlock(&secret()).unwrap()
+    let mut read = DynamicFilter::decode(golden).unwrap();
+    read.unlock(&secret()).unwrap();
+    read
 }
 
 fn golden(name: &str) -> Vec<u8> {
@@ -100,8 +102,9 @@ fn dynamic_filters_are_written_as_by_the_second_implementation() {
 fn golden_files_have_their_keys_in_place_and_in_memory() {
     for name in FILES {
         let (golden, built) = (golden(name), built(name, 0..700));
-        let view = DynamicFilter::view(&golden).unwrap();
-        let (view, read) = (view.unlock(&secret()).unwrap(), read(&golden));
+        let mut view = DynamicFilter::view(&golden).unwrap();
+        view.unlock(&secret()).unwrap();
+        let read = read(&golden);
         assert_eq!((view.keys(), read.keys(), view.mode()), (built.keys(), built.keys(), built.mode()));
         for number in 0..2_000 {
             let expected = built.may_contain(key(number).as_bytes());
@@ -120,13 +123,14 @@ fn a_keyed_filter_needs_its_secret_and_goes_on_with_it() {
     let locked = DynamicFilter::view(&golden).unwrap();
     assert!(locked.is_locked() && locked.may_contain(b"anything"));
     let mut answers = [false; 2];
-    locked.may_contain_batch(["a", "b"].as_slice(), &mut answers);
+    locked.may_contain_batch_into(["a", "b"].as_slice(), &mut answers).unwrap();
     assert_eq!(answers, [true; 2]);
     assert!(DynamicFilter::decode(&golden).unwrap().unlock(&Secret::new([0; 16])).is_err());
     let mut read = read(&golden);
     assert!(read.may_contain(b"key-699") && !read.may_contain(b"key-700"));
     let more: Vec<String> = (0..1_000).map(key).collect();
-    assert_eq!(read.insert_batch(more.as_slice()).unwrap(), read.keys() - locked.keys());
+    read.insert_batch(more.as_slice()).unwrap();
+    assert!((295..=300).contains(&(read.keys() - locked.keys())));
     let mut whole = built("keyed", 0..700);
     whole.insert_batch(&more[700..]).unwrap();
     assert!(read.encode() == whole.encode());
@@ -156,7 +160,8 @@ fn changed_contents_are_refused_or_another_filter() {
                 let _ =
                     (view.may_contain(b"x"), view.fingerprints().unwrap().take(2_000).count(), view.keys());
             }
-            match DynamicFilter::decode(&file).and_then(|read| read.unlock(&secret)) {
+            let read = DynamicFilter::decode(&file).and_then(|mut read| read.unlock(&secret).map(|()| read));
+            match read {
                 Ok(mut read) => {
                     let again = read.encode();
                     let same = again[front_len(&again)..] == file[front_len(&file)..];

@@ -102,7 +102,7 @@ fn every_filter_is_built_byte_for_byte_and_answers_as_rocksdbs_reader() {
         let answers: Vec<bool> = probes.iter().map(|key| read.may_contain(key)).collect();
         assert_eq!(answers, record.answers("probe_answers"), "{record}");
         let mut batch = vec![false; probes.len()];
-        read.may_contain_batch(&probes, &mut batch);
+        read.may_contain_batch_into(&probes, &mut batch).unwrap();
         assert_eq!(batch, answers, "{record}");
         compared += 1;
     }
@@ -121,8 +121,8 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
         let mut builder = any::Builder::new(requested, &request).expect("a builder");
         let keys = keys_of(record);
         let refs: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        builder.insert_batch(refs.as_slice());
-        let filter = builder.finish().expect("a filter");
+        builder.add_batch(refs.as_slice());
+        let filter = builder.build().expect("a filter");
         let bytes = filter.encode();
         assert_eq!(bytes.len() as u64, filter.encoded_len());
         if keys.is_empty() {

@@ -19,9 +19,9 @@ fn with_variable(value: Option<&str>) -> Output {
 fn child() {
     let keys: Vec<[u8; 8]> = (0..100u64).map(u64::to_le_bytes).collect();
     let mut filter = Filter::<RocksDb>::with_bits_per_key(100, 10.0).unwrap();
-    filter.insert_batch(&keys[..50]);
+    filter.insert_batch(&keys[..50]).unwrap();
     let mut answers = [false; 100];
-    filter.may_contain_batch(&keys, &mut answers);
+    filter.may_contain_batch_into(&keys, &mut answers).unwrap();
     assert!(keys.iter().zip(answers).all(|(key, answer)| filter.may_contain(key) == answer));
     assert!(answers[..50].iter().all(|&yes| yes) && answers[50..].iter().any(|&yes| !yes));
     println!("used {}.", Kernel::in_use());

@@ -1,8 +1,9 @@
 //! A file assembled from slices equals the file of the filter built in one place.
 
-use fullbloom::keys::{Column, Hashes};
+use fullbloom::keys::Column;
+use fullbloom::sizing::{Prefer, Sizing};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Hashing, Prefer, Secret, Sizing};
+use fullbloom::{Hashing, Secret};
 use fullbloom_any::slices::{Scatter, SliceError, SliceFacts, Slicing};
 use fullbloom_testkit::keys::SplitMix;
 
@@ -32,7 +33,7 @@ fn sliced(slicing: &Slicing, parts: &[&[u64]]) -> Vec<u8> {
     for part in parts {
         let mut scatter = Scatter::new(slicing);
         for batch in part.chunks(10_007) {
-            scatter.insert_batch(&Column(batch));
+            scatter.insert_batch(&Column(batch)).unwrap();
             for (slice, run) in slices.iter_mut().zip(scatter.take()) {
                 slice.insert_hashes(&run).unwrap();
             }
@@ -53,7 +54,7 @@ fn slices_of_any_size_give_the_file_of_the_whole_filter() {
             let plan = plan(100_000, fpr).prefer(Prefer::Space);
             assert_eq!(plan.layout.lines(), lines);
             let mut whole = fullbloom::Filter::with_sizing(&plan, hashing.clone()).unwrap();
-            whole.insert_batch(&Column(&keys));
+            whole.insert_batch(&Column(&keys)).unwrap();
             let (a, b) = keys.split_at(70_001);
             for (bytes, slice_bytes) in
                 [(1, 64 << 10), (64 << 10, 64 << 10), (100_000, 128 << 10), (u64::MAX, usize::MAX)]
@@ -72,7 +73,7 @@ fn few_keys_and_none_give_the_file_of_the_whole_filter() {
         let keys = keys(count, 9);
         let plan = plan(count as u64, 0.01);
         let mut whole = fullbloom::Filter::with_sizing(&plan, Hashing::default()).unwrap();
-        whole.insert_batch(&Column(&keys));
+        whole.insert_batch(&Column(&keys)).unwrap();
         let slicing = Slicing::new(&plan, Hashing::default(), 1 << 20).unwrap();
         assert!(sliced(&slicing, &[&keys]) == whole.encode());
     }
@@ -135,10 +136,10 @@ fn impossible_numbers_of_blocks_are_refused() {
 fn a_key_that_repeats_soon_is_not_sent_again() {
     let slicing = Slicing::new(&plan(1000, 0.01), Hashing::default(), 1).unwrap();
     let mut scatter = Scatter::new(&slicing);
-    scatter.insert_batch(&Hashes(&[5; 10_000]));
+    scatter.insert_batch(&Hashing::default().hashes(&[5; 10_000])).unwrap();
     assert_eq!(scatter.waiting(), 1);
     // Hashes that equal the initial values of the table are sent like any other.
-    scatter.insert_batch(&Hashes(&[!0, !1, 0, u64::MAX]));
+    scatter.insert_batch(&Hashing::default().hashes(&[!0, !1, 0, u64::MAX])).unwrap();
     assert_eq!(scatter.waiting(), 4);
     assert_eq!(scatter.take().concat(), [5, !0, !1, 0]);
     assert_eq!(scatter.waiting(), 0);

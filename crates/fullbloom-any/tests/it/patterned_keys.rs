@@ -6,9 +6,9 @@
 
 use crate::common::cases;
 
-use fullbloom::keys::Hashes;
+use fullbloom::Hashing;
+use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Hashing, Sizing};
 use fullbloom_compact::CompactBuilder;
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
 use fullbloom_testkit::keys::mix;
@@ -74,9 +74,8 @@ fn runs(pattern: usize, seed: u64, keys: u64, fpr: f64) -> [Run; 3] {
     let keys = keys.min(keys_of(pattern) / 2);
     let absent = ((100.0 / fpr) as u64).clamp(2_000, 100_000).min(keys_of(pattern) - keys);
     let hashing = Hashing::Seed(seed);
-    let mut hashes = vec![0; (keys + absent) as usize];
     let all: Vec<Vec<u8>> = (0..keys + absent).map(|i| key(pattern, i)).collect();
-    hashing.hash_batch(&all, &mut hashes);
+    let hashes = hashing.hash_batch(&all).unwrap();
     let (present, absent) = hashes.split_at(keys as usize);
     let run = |kind: &str, stated: f64, answers: &[bool]| {
         let found = answers.iter().filter(|found| **found).count() as u64;
@@ -87,19 +86,19 @@ fn runs(pattern: usize, seed: u64, keys: u64, fpr: f64) -> [Run; 3] {
 
     let request = Request { expected_keys: keys, target: Target::Fpr(fpr) };
     let mut fast = fullbloom::Filter::with_sizing(&Sizing::new(&request).unwrap(), hashing.clone()).unwrap();
-    fast.insert_batch(&Hashes(present));
-    fast.may_contain_batch(&Hashes(absent), &mut *answers);
+    fast.insert_batch(&hashing.hashes(present)).unwrap();
+    fast.may_contain_batch_into(&hashing.hashes(absent), &mut *answers).unwrap();
     let fast = run("fast", fast.expected_fpr(), &answers);
 
     let mut builder = CompactBuilder::new(fpr).unwrap().hashing(hashing.clone()).expected_keys(keys);
-    builder.insert_batch(&Hashes(present)).unwrap();
-    let compact = builder.finish().unwrap();
-    compact.may_contain_batch(&Hashes(absent), &mut *answers);
+    builder.add_batch(&hashing.hashes(present)).unwrap();
+    let compact = builder.build().unwrap();
+    compact.may_contain_batch_into(&hashing.hashes(absent), &mut *answers).unwrap();
     let compact = run("compact", compact.expected_fpr(), &answers);
 
-    let mut dynamic = DynamicFilter::new(DynamicOptions::new(keys, fpr).hashing(hashing)).unwrap();
-    dynamic.insert_batch(&Hashes(present)).unwrap();
-    dynamic.may_contain_batch(&Hashes(absent), &mut *answers);
+    let mut dynamic = DynamicFilter::new(DynamicOptions::new(keys, fpr).hashing(hashing.clone())).unwrap();
+    dynamic.insert_batch(&hashing.hashes(present)).unwrap();
+    dynamic.may_contain_batch_into(&hashing.hashes(absent), &mut *answers).unwrap();
     [fast, compact, run("dynamic", dynamic.expected_fpr(), &answers)]
 }
 

@@ -2,8 +2,8 @@
 //! arrays of one word and more, including odd lengths, and keys of 0 to 70 bytes.
 
 use crate::common::cases;
-use fullbloom::keys::Hashes;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_core::keys::KeyHashOf;
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::filter::{Format, Insert, Size};
 use fullbloom_dialects::{
@@ -61,10 +61,10 @@ fn check<D: Insert + Format>(family: Family, empty: impl Fn() -> Filter<D>, seed
     let questions = once.repeat(2);
     let expected = once.iter().map(|key| naive.may_contain(key)).collect::<Vec<bool>>().repeat(2);
     assert!(expected[..count].iter().all(|&yes| yes));
-    let hashes = once.iter().map(|key| filter.hash(key)).collect::<Vec<D::Hash>>().repeat(2);
+    let hashes = once.iter().chain(&once).map(|key| filter.hash(key)).collect::<Vec<KeyHashOf<D::Hasher>>>();
     let (mut batch, mut by_hash) = (vec![false; questions.len()], vec![false; questions.len()]);
-    filter.may_contain_batch(&questions, &mut batch);
-    filter.may_contain_batch(&Hashes(&hashes), &mut by_hash);
+    filter.may_contain_batch_into(&questions, &mut batch).unwrap();
+    filter.may_contain_batch_into(hashes.as_slice(), &mut by_hash).unwrap();
     assert_eq!(batch, expected);
     assert_eq!(by_hash, expected);
     for ((key, hash), &answer) in once.iter().zip(&hashes).zip(&expected) {
@@ -74,10 +74,10 @@ fn check<D: Insert + Format>(family: Family, empty: impl Fn() -> Filter<D>, seed
 
     // Other ways to insert.
     let (mut batched, mut hashed) = (empty(), empty());
-    batched.insert_batch(&present);
+    batched.insert_batch(&present).unwrap();
     assert_eq!(batched.bits(), filter.bits());
     for hash in &hashes[..count] {
-        hashed.insert_hash(*hash);
+        hashed.insert_hash(*hash).unwrap();
     }
     assert_eq!(hashed.bits(), filter.bits());
 

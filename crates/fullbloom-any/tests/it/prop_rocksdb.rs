@@ -1,6 +1,5 @@
 //! RocksDB's full filters against a model that shares no code with them.
 
-use fullbloom::keys::Hashes;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::hash::{bloom32_rocksdb, xxph3_rocksdb};
@@ -56,7 +55,7 @@ proptest! {
             prop_assert_eq!(filter.may_contain(key), model);
         }
         let mut batch = vec![false; absent.len()];
-        filter.may_contain_batch(&absent, &mut batch);
+        filter.may_contain_batch_into(&absent, &mut batch).unwrap();
         prop_assert!(batch.iter().zip(&absent).all(|(&yes, key)| yes == filter.may_contain(key)));
     }
 
@@ -81,11 +80,11 @@ proptest! {
         prop_assert_eq!(filter.bits(), &bits[..]);
         let mut backwards = Filter::<RocksDb>::with_bits_per_key(expected, bits_per_key).unwrap();
         let reversed: Vec<&Vec<u8>> = keys.iter().rev().collect();
-        backwards.insert_batch(&reversed);
+        backwards.insert_batch(&reversed).unwrap();
         prop_assert_eq!(backwards.bits(), filter.bits());
-        let hashes: Vec<u64> = keys.iter().map(|key| filter.hash(key)).collect();
+        let hashes: Vec<_> = keys.iter().map(|key| filter.hash(key)).collect();
         let mut answers = vec![false; hashes.len()];
-        filter.may_contain_batch(&Hashes(&hashes), &mut answers);
+        filter.may_contain_batch_into(hashes.as_slice(), &mut answers).unwrap();
         prop_assert!(answers.iter().all(|&yes| yes));
     }
 
@@ -173,8 +172,8 @@ proptest! {
         let request = Request { expected_keys: keys, target };
         let (plan, builder) = (fullbloom_any::plan(name, &request), fullbloom_any::Builder::new(name, &request));
         if let (Ok(plan), Ok(mut builder)) = (&plan, builder) {
-            (0..keys).for_each(|i| builder.insert(&i.to_be_bytes()));
-            let filter = builder.finish().unwrap();
+            (0..keys).for_each(|i| builder.add(&i.to_be_bytes()));
+            let filter = builder.build().unwrap();
             let away = filter.encoded_len().abs_diff(plan.encoded_len);
             // The first hash rounds a Ribbon filter to the segment above or below.
             prop_assert!(away == 0 || away == 16 && filter.dialect() == fullbloom_dialects::Name::RocksDbRibbon);

@@ -25,13 +25,13 @@ fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
             each(&some.iter().map(|key| &key[..]).collect::<Vec<_>>());
         }
     };
-    batch(&mut |keys| builder.insert_batch(keys), keys);
-    let filter = builder.finish().unwrap();
+    batch(&mut |keys| builder.add_batch(keys), keys);
+    let filter = builder.build().unwrap();
     let mut yes = 0;
     let mut answers = vec![false; 1000];
     batch(
         &mut |keys| {
-            filter.may_contain_batch(keys, &mut answers[..keys.len()]);
+            filter.may_contain_batch_into(keys, &mut answers[..keys.len()]).unwrap();
             yes += answers[..keys.len()].iter().filter(|&&answer| answer).count();
         },
         lookups(),

@@ -3,9 +3,9 @@
 
 use crate::common::cases;
 
-use fullbloom::keys::Hashes;
+use fullbloom::Hashing;
+use fullbloom::sizing::{Prefer, Sizing};
 use fullbloom::sizing::{Request, Target, classic_fpr};
-use fullbloom::{Hashing, Prefer, Sizing};
 use fullbloom_core::hash::Fold64;
 use fullbloom_testkit::keys::Shape;
 use fullbloom_testkit::stats::Measured;
@@ -30,12 +30,15 @@ fn plan(expected_keys: u64, bits_per_key: f64) -> Sizing {
 
 fn filled(plan: &Sizing, present: &[u64]) -> fullbloom::Filter {
     let mut filter = fullbloom::Filter::with_sizing(plan, Hashing::Seed(0)).unwrap();
-    filter.insert_batch(&Hashes(present));
+    filter.insert_batch(&Hashing::default().hashes(present)).unwrap();
     filter
 }
 
 fn measured(filter: &fullbloom::Filter, absent: &[u64]) -> Measured {
-    Measured { lookups: absent.len() as u64, hits: filter.count_batch(&Hashes(absent)) }
+    Measured {
+        lookups: absent.len() as u64,
+        hits: filter.count_batch(&Hashing::default().hashes(absent)).unwrap(),
+    }
 }
 
 /// Large filters: one is enough, because its own rate hardly differs from the average over filters.
@@ -48,7 +51,12 @@ fn millions_of_keys_of_every_shape_keep_the_planned_rate() {
         for bits_per_key in BITS_PER_KEY {
             let plan = plan(count, bits_per_key);
             let filter = filled(&plan, &present);
-            assert!(present.iter().step_by(101).all(|&hash| filter.may_contain_hash(hash)));
+            assert!(
+                present
+                    .iter()
+                    .step_by(101)
+                    .all(|&hash| filter.may_contain_hash(Hashing::default().from_raw(hash)))
+            );
             let what = format!("{shape:?}, {bits_per_key} bits per key");
             let measured = measured(&filter, &absent);
             measured.assert_within_3_sigma(plan.expected_fpr, &what);
@@ -203,9 +211,9 @@ fn a_keyed_filter_makes_other_mistakes_for_every_secret() {
         let plan = plan(20_000, 10.0);
         let mut filter =
             fullbloom::Filter::with_sizing(&plan, Hashing::Secret(Secret::new([secret; 16]))).unwrap();
-        filter.insert_batch(&Column(&members));
+        filter.insert_batch(&Column(&members)).unwrap();
         let mut answers = vec![false; absent.len()];
-        filter.may_contain_batch(&Column(&absent), &mut answers);
+        filter.may_contain_batch_into(&Column(&absent), &mut answers).unwrap();
         Measured::of(answers.iter().copied()).assert_within_3_sigma(filter.expected_fpr(), "keyed");
         answers
     };

@@ -8,6 +8,9 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use fullbloom::error::BuildError;
+use fullbloom::sizing::Sizing;
+use fullbloom::sizing::{Request, Target};
 use fullbloom::{FilterBuilder, SizeError};
 use fullbloom_dialects::rocksdb::reservation::BUCKET;
 use fullbloom_dialects::rocksdb::{Builder, FilterType, Reservation};
@@ -34,7 +37,8 @@ impl Collector {
             }
             FullPolicy::Native { bits_per_key } => {
                 let builder = FilterBuilder::with_bits_per_key(bits_per_key);
-                builder.build()?; // reports an invalid size before keys come
+                let request = Request { expected_keys: 0, target: Target::BitsPerKey(bits_per_key) };
+                Sizing::new(&request)?; // reports an invalid size before keys come
                 let charge = Charge { budget: options.reservation.clone(), reserved: 0 };
                 let detects_corruption = options.detect_corruption;
                 Ok(Collector::Native(Box::new(NativeCollector {
@@ -109,7 +113,7 @@ impl NativeCollector {
     fn add(&mut self, add: impl FnOnce(&mut FilterBuilder)) {
         let before = self.builder.len();
         add(&mut self.builder);
-        self.checksum ^= xor(&self.builder.hashes()[before..]);
+        self.checksum ^= xor(&self.builder.hashes().to_raw()[before..]);
         self.charge.cover(self.builder.len() as u64 * 8);
     }
 
@@ -122,16 +126,21 @@ impl NativeCollector {
     }
 
     fn checked(&self) -> Result<Vec<u8>, BlockError> {
-        let content = self.builder.build()?.encode();
+        let content = match self.builder.build() {
+            Ok(filter) => filter.encode(),
+            Err(BuildError::Size(error)) => return Err(error.into()),
+            Err(_) => unreachable!("keys are given as bytes"),
+        };
+        let hashes = self.builder.hashes().to_raw();
         if !self.detects_corruption {
             return Ok(content);
         }
-        if xor(self.builder.hashes()) != self.checksum {
+        if xor(hashes) != self.checksum {
             return Err(BlockError::Construction { why: "its hashes changed while they were kept" });
         }
         let view = fullbloom::Filter::view(&content)
             .map_err(|_| BlockError::Construction { why: "its bytes cannot be decoded" })?;
-        match self.builder.hashes().iter().all(|&hash| view.may_contain_hash(hash)) {
+        match hashes.iter().all(|&hash| view.may_contain_raw(hash)) {
             true => Ok(content),
             false => Err(BlockError::Construction { why: "it denies keys that went in" }),
         }

@@ -30,8 +30,8 @@ fn ten_bits() -> fullbloom_c::sizing::Sizing {
 fn expected(dialect: Name, keys: &[&[u8]]) -> Vec<u8> {
     let request = Request { expected_keys: KEYS, target: Target::BitsPerKey(10.0) };
     let mut builder = Builder::new(dialect, &request).unwrap();
-    builder.insert_batch(keys);
-    builder.finish().unwrap().encode()
+    builder.add_batch(keys);
+    builder.build().unwrap().encode()
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_filter_with_exceptions_answers_and_takes_no_keys() {
     let members = keys(0..1000);
     let good = keys(10_000..60_000);
     let mut filter = fullbloom::Filter::with_fpr(1000, 0.05).unwrap();
-    filter.insert_batch(members.as_slice());
+    filter.insert_batch(members.as_slice()).unwrap();
     let bytes = filter.with_exceptions(good.as_slice(), members.as_slice()).unwrap().encode();
     for filter in [decode(UNKNOWN, &bytes, (0, 0)), view(UNKNOWN, &bytes, (0, 0))] {
         let filter = filter.unwrap();

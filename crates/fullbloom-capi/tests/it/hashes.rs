@@ -142,8 +142,8 @@ fn a_hash_of_another_dialect_is_an_error_and_changes_nothing() {
 /// The filter of one key, built by the core and read as a C program reads it.
 fn built(options: &BuildOptions) -> (Filter, Vec<u8>) {
     let mut builder = options.clone().expected_keys(100).begin().unwrap();
-    builder.insert(b"key");
-    let bytes = builder.finish().unwrap().encode();
+    builder.add(b"key");
+    let bytes = builder.build().unwrap().encode();
     (decode(UNKNOWN, &bytes, (0, 0)).unwrap(), bytes)
 }
 
@@ -183,8 +183,8 @@ fn spark_s_seeds_and_fingerprints_of_dynamic_filters_are_told_apart() {
     let spark = |seed| {
         let options = BuildOptions::new(Name::Spark2).target(Target::Fpr(1e-6)).seed(seed).unwrap();
         let mut builder = options.expected_keys(100).begin().unwrap();
-        builder.insert(b"key");
-        decode(number(Name::Spark2), &builder.finish().unwrap().encode(), (0, 0)).unwrap()
+        builder.add(b"key");
+        decode(number(Name::Spark2), &builder.build().unwrap().encode(), (0, 0)).unwrap()
     };
     let (one, two) = (spark(1), spark(-2));
     assert_eq!(one.may_contain_hash(&one.hash(b"key").unwrap()), Ok(true));
@@ -249,7 +249,7 @@ fn filters_without_bits_answer_hashes_as_keys() {
 fn filters_with_exceptions_and_always_maybe_answer_hashes_as_keys() {
     let (members, good) = (keys(0..1000), keys(10_000..60_000));
     let mut filter = fullbloom::Filter::with_fpr(1000, 0.05).unwrap();
-    filter.insert_batch(members.as_slice());
+    filter.insert_batch(members.as_slice()).unwrap();
     let bytes = filter.with_exceptions(good.as_slice(), members.as_slice()).unwrap().encode();
     let filter = view(UNKNOWN, &bytes, (0, 0)).unwrap();
     let found = filter.answers_of_hashes(&hashes(&filter, &slices(&members))).unwrap();

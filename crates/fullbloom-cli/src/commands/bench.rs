@@ -108,7 +108,7 @@ impl Row {
     fn new(dialect: Name, filter: AnyFilter, present: &[&[u8]], absent: &[&[u8]]) -> Result<Row, Failure> {
         let found = |keys: &[&[u8]]| {
             let mut answers = vec![false; keys.len()];
-            filter.may_contain_batch(keys, &mut answers);
+            filter.may_contain_batch_into(keys, &mut answers).expect("a place for each key");
             answers.iter().filter(|answer| **answer).count()
         };
         if found(present) != present.len() {
@@ -126,7 +126,8 @@ impl Row {
         let mut answers = [false; BATCH];
         let mut batches = |keys: &[&[u8]]| {
             for some in keys.chunks(BATCH) {
-                filter.may_contain_batch(some, &mut answers[..some.len()]);
+                let places = &mut answers[..some.len()];
+                filter.may_contain_batch_into(some, places).expect("a place for each key");
                 black_box(&mut answers);
             }
         };
@@ -208,9 +209,9 @@ fn text(rows: &[Row], args: &Args) -> String {
 fn build(dialect: Name, request: &Request, keys: &[&[u8]]) -> Result<AnyFilter, BuildError> {
     let mut builder = any::Builder::new(dialect, request)?;
     for some in keys.chunks(BATCH) {
-        builder.insert_batch(some);
+        builder.add_batch(some);
     }
-    builder.finish()
+    builder.build()
 }
 
 /// Different texts of 16 hexadecimal digits: some dialects take nothing but text.

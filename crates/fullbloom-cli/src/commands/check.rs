@@ -6,7 +6,7 @@ use crate::filter_args::FilterArgs;
 use crate::input::{BATCH, KeyFormat, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use fullbloom::typed::KeyForm;
+use fullbloom_core::typed::KeyForm;
 #[cfg(feature = "parquet")]
 use fullbloom_dialects::Name;
 use fullbloom_ops::filter::FilterFile;
@@ -188,7 +188,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             failure.hint("its answers cannot be trusted; build it again from its keys")
         };
         opened.filter.verify_keys(keys).map_err(damaged)?;
-        opened.filter.may_contain_batch(keys, answers);
+        opened.filter.may_contain_batch_into(keys, answers).expect("a place for each key");
         Ok(())
     })
 }

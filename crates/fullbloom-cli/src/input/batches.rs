@@ -239,7 +239,7 @@ mod tests {
     }
 
     use crate::input::KeyPart;
-    use fullbloom::typed::{KeyField, KeyType};
+    use fullbloom_core::typed::{KeyField, KeyType};
     use fullbloom_dialects::Name;
     use fullbloom_ops::KeySpec;
 

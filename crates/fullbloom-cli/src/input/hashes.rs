@@ -117,7 +117,7 @@ impl Hashed {
     fn add(&mut self, batch: &Batch<'_>, hashing: &Hashing) {
         let start = self.hashes.len();
         self.hashes.resize(start + batch.keys.len(), 0);
-        hashing.hash_batch(batch.keys, &mut self.hashes[start..]);
+        hashing.hash_batch_into(batch.keys, &mut self.hashes[start..]).expect("a place for each key");
     }
 }
 

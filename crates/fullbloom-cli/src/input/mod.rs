@@ -27,7 +27,7 @@ use crate::progress::Progress;
 use batches::Splitter;
 use blocks::{Block, Blocks};
 use content::Expected;
-use fullbloom::typed::KeyForm;
+use fullbloom_core::typed::KeyForm;
 use fullbloom_dialects::Name;
 use fullbloom_ops::KeySpec;
 use source::{Label, Source};

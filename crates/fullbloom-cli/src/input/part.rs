@@ -1,6 +1,6 @@
 //! The part of a line that is the key.
 
-use fullbloom::typed::KeyField;
+use fullbloom_core::typed::KeyField;
 use std::borrow::Cow;
 
 /// Which part of a record is its key. The whole record, unless something else is asked for.

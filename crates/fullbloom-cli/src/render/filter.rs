@@ -2,7 +2,7 @@
 
 use super::Lines;
 use crate::text;
-use fullbloom::typed::KeyForm;
+use fullbloom_core::typed::KeyForm;
 use fullbloom_ops::Problem;
 use fullbloom_ops::filter::{ExceptionRecord, ExpiryRecord, FilterRecord, KindRecord, NativeRecord};
 use std::time::Duration;

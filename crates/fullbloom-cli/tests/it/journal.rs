@@ -2,7 +2,6 @@
 //! nothing is overwritten.
 
 use crate::common::{Dir, run};
-use fullbloom::keys::Hashes;
 use fullbloom_dynamic::JournalWriter;
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
 use fullbloom_files::claim::Claim;
@@ -12,13 +11,13 @@ use std::fs;
 fn with_journal(dir: &Dir) {
     let mut filter = DynamicFilter::new(DynamicOptions::new(30_000, 1e-9)).unwrap();
     let hash = |i: u64| filter.hash(format!("key{i}").as_bytes());
-    let hashes: Vec<u64> = (0..20_002).map(hash).collect();
-    filter.insert_batch(&Hashes(&hashes[..20_000])).unwrap();
+    let hashes: Vec<_> = (0..20_002).map(hash).collect();
+    filter.insert_batch(&hashes[..20_000]).unwrap();
     let mut writer = JournalWriter::new(Claim::new(&dir.path("f")).unwrap());
     writer.save(&filter).unwrap();
     for hash in &hashes[20_000..] {
         assert!(filter.insert_hash(*hash).unwrap());
-        writer.record(&filter, &[*hash], &[true]);
+        writer.record(&filter, &[hash.to_raw()], &[true]);
         writer.save(&filter).unwrap();
     }
     assert!(dir.path("f.journal").exists());

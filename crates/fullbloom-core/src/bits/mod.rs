@@ -11,10 +11,13 @@
 pub mod atomic;
 mod owned;
 pub mod prefetch;
+mod words;
 
 pub use owned::Owned;
 #[cfg(feature = "std")]
 pub use owned::Words;
+#[cfg(target_endian = "little")]
+pub use words::bytes_of_words;
 
 /// XOR this into a position to find it in an array of big-endian 64-bit words: it reverses the byte index
 /// within the group of eight and keeps the bit index.

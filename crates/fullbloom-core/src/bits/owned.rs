@@ -70,6 +70,13 @@ impl Owned {
         Owned::allocated(size).ok_or(refused)
     }
 
+    /// A copy of these bytes.
+    pub fn copied(bytes: &[u8]) -> Result<Owned, SizeError> {
+        let mut owned = Owned::zeroed(bytes.len() as u64)?;
+        owned.as_mut().copy_from_slice(bytes);
+        Ok(owned)
+    }
+
     /// As [`zeroed`](Owned::zeroed), without huge pages: what is never written takes no memory, at any size.
     pub fn zeroed_in_small_pages(len: usize) -> Result<Owned, SizeError> {
         #[cfg(all(target_os = "linux", feature = "huge-pages"))]
@@ -157,13 +164,11 @@ impl AsMut<[u64]> for Words {
     }
 }
 
-/// Allocates as collections of the standard library do: without enough memory, it panics. `try_clone` of a filter
-/// returns an error instead.
+/// Allocates as collections of the standard library do: without enough memory, it panics. `try_clone` of a
+/// filter returns an error instead.
 impl Clone for Owned {
     fn clone(&self) -> Owned {
-        let mut copy = Owned::zeroed(self.len() as u64).expect("memory for a copy of the bits");
-        copy.as_mut().copy_from_slice(self.as_ref());
-        copy
+        Owned::copied(self.as_ref()).expect("memory for a copy of the bits")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a filter could not be built.
 
-use super::SizeError;
+use super::{InsertError, KeysError, SizeError};
 use alloc::borrow::Cow;
 use alloc::format;
 use core::fmt;
@@ -11,6 +11,8 @@ use core::fmt;
 pub enum BuildError {
     /// The requested size is refused, or there is not enough memory.
     Size(SizeError),
+    /// The keys do not fit the filter.
+    Keys(KeysError),
     /// A filter of this dialect and kind cannot have this option.
     Option {
         /// The option.
@@ -99,6 +101,22 @@ impl BuildError {
     }
 }
 
+impl From<InsertError> for BuildError {
+    fn from(error: InsertError) -> BuildError {
+        match error {
+            InsertError::Keys(error) => BuildError::Keys(error),
+            InsertError::Size(error) => BuildError::Size(error),
+            InsertError::Locked => BuildError::option(BuildOption::Secret, "it is not known"),
+        }
+    }
+}
+
+impl From<KeysError> for BuildError {
+    fn from(error: KeysError) -> BuildError {
+        BuildError::Keys(error)
+    }
+}
+
 impl From<SizeError> for BuildError {
     fn from(error: SizeError) -> BuildError {
         BuildError::Size(error)
@@ -109,6 +127,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildError::Size(error) => error.fmt(f),
+            BuildError::Keys(error) => error.fmt(f),
             BuildError::Option { option, why } => write!(f, "{option}: {why}"),
             #[cfg(feature = "std")]
             BuildError::Spool { path, cause } => {
@@ -122,6 +141,7 @@ impl core::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             BuildError::Size(error) => Some(error),
+            BuildError::Keys(error) => Some(error),
             BuildError::Option { .. } => None,
             #[cfg(feature = "std")]
             BuildError::Spool { cause, .. } => Some(cause),

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! There is one driver, [`run`], for all filters of bits; the work on a chunk of keys is a [`Pipe`]. The kind
-//! `dynamic` has its own, because an insert may move its lines (the crate `fullbloom-dynamic`). A pipe sets the
-//! number of keys in a chunk and the number of turns between the steps:
+//! `dynamic` has its own, because an insert may move its lines (the crate `fullbloom-dynamic`). A pipe sets
+//! the number of keys in a chunk and the number of turns between the steps:
 //!
 //! | pipe | chunk | steps | why |
 //! |---|---|---|---|
@@ -17,6 +17,7 @@
 //! | native, kind compact | 64 | 1 turn | the same; keys that moved on are finished one turn later |
 
 use super::{Body, Cpu, Task};
+use crate::error::KeysError;
 use crate::keys::{KeyHasher, Keys};
 use alloc::vec::Vec;
 use core::mem;
@@ -233,12 +234,31 @@ pub enum Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// # Panics
-    /// If the number of places is not the number of keys.
-    pub fn check_len(&self, keys: usize) {
+    /// Checks that there is one place for each key.
+    pub fn require_places(&self, keys: usize) -> Result<(), KeysError> {
+        let places = match self {
+            Answers::Bools(bools) => bools.len(),
+            Answers::Bits(words) if words.len() == keys.div_ceil(64) => return Ok(()),
+            Answers::Bits(words) => words.len().saturating_mul(64),
+        };
+        if places == keys { Ok(()) } else { Err(KeysError::Answers { keys, places }) }
+    }
+
+    /// The same places, for a call that takes them.
+    pub fn reborrow(&mut self) -> Answers<'_> {
         match self {
-            Answers::Bools(bools) => assert_eq!(keys, bools.len(), "one answer for each key"),
-            Answers::Bits(words) => assert_eq!(keys.div_ceil(64), words.len(), "one word for every 64 keys"),
+            Answers::Bools(bools) => Answers::Bools(bools),
+            Answers::Bits(words) => Answers::Bits(words),
+        }
+    }
+
+    /// Stores the answers for up to 64 keys, of which the first has an index that is a multiple of 64.
+    pub fn put(&mut self, start: usize, bits: u64, count: usize) {
+        match self {
+            Answers::Bits(words) => words[start / 64] = bits,
+            Answers::Bools(bools) => {
+                bools[start..][..count].iter_mut().enumerate().for_each(|(i, yes)| *yes = bits >> i & 1 == 1);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! The two layouts of Arrow's string and binary columns, read in place.
 
 use super::{KeyHasher, Keys};
+#[cfg(target_endian = "little")]
+use crate::bits;
 use crate::sealed::Sealed;
 use core::fmt;
 use core::ops::Range;
@@ -8,7 +10,7 @@ use core::ops::Range;
 /// Keys one after the other in one buffer: key `i` is `data[offsets[i]..offsets[i + 1]]`.
 ///
 /// This is how Arrow holds `Utf8`, `Binary` and their large forms, with 32-bit or 64-bit offsets. Null values
-/// have offsets too. They count as keys with those bytes, usually the empty key.
+/// have offsets too: [`Nullable`](super::Nullable) leaves them out.
 #[derive(Debug, Clone, Copy)]
 pub struct Offsets<'a, O> {
     data: &'a [u8],
@@ -146,6 +148,12 @@ impl<'a> Views<'a> {
             Some(at) => Err(ArrowError::View { at }),
             None => Ok(Views { views, buffers }),
         }
+    }
+
+    /// As [`new`](Self::new), of views as arrow-rs holds them: `StringViewArray::views`, without a copy.
+    #[cfg(target_endian = "little")]
+    pub fn from_u128(views: &'a [u128], buffers: &'a [&'a [u8]]) -> Result<Self, ArrowError> {
+        Views::new(bits::bytes_of_words(views), buffers)
     }
 
     /// How many keys there are.

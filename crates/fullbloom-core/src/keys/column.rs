@@ -3,12 +3,14 @@
 use super::key::{Integer, Shortest};
 use super::{KeyHasher, Keys};
 use crate::bits::prefetch;
+use crate::error::KeysError;
 use crate::sealed::Sealed;
+use crate::typed::KeyType;
 
 /// Numbers as keys.
 ///
-/// Native filters and Spark's take every integer as eight bytes, so a column of `i32` and one of `i64` hold the
-/// same keys; see [`Key`](super::Key). Other filters take the bytes of the number at its own width, least
+/// Native filters and Spark's take every integer as eight bytes, so a column of `i32` and one of `i64` hold
+/// the same keys; see [`Key`](super::Key). Other filters take the bytes of the number at its own width, least
 /// significant first, on every machine. Floating-point numbers are their own bytes everywhere.
 ///
 /// All integers and floating-point numbers of fixed width are accepted: `u8` to `u128`, `i8` to `i128`, `f32`
@@ -28,6 +30,10 @@ pub trait Number: Copy + Sealed {
     /// How it is a key of filters that take integers.
     #[doc(hidden)]
     const FORM: Form;
+
+    /// Its type as native filters record it, which have one for all integers.
+    #[doc(hidden)]
+    const KEY_TYPE: KeyType;
 
     /// The eight bytes of an integer as a word.
     #[doc(hidden)]
@@ -65,6 +71,7 @@ macro_rules! numbers {
         impl Number for $number {
             type Bytes = [u8; size_of::<$number>()];
             const FORM: Form = if <$number as Integer>::IS_LONG { Form::Long } else { Form::LongOrWide };
+            const KEY_TYPE: KeyType = KeyType::Long;
 
             #[inline(always)]
             fn bytes(self) -> Self::Bytes {
@@ -103,6 +110,7 @@ macro_rules! floats {
         impl Number for $number {
             type Bytes = [u8; size_of::<$number>()];
             const FORM: Form = Form::Bytes;
+            const KEY_TYPE: KeyType = KeyType::Double;
 
             #[inline(always)]
             fn bytes(self) -> Self::Bytes {
@@ -150,6 +158,17 @@ impl<N: Number, H: KeyHasher> Keys<H> for Column<'_, N> {
                     hasher.hash_words(&words[..numbers.len()], out);
                 }
             }
+        }
+    }
+
+    /// A filter of text surely does not contain a number, and no recorded type has floating-point numbers.
+    #[inline(always)]
+    fn require(&self, _: &H, recorded: Option<KeyType>) -> Result<(), KeysError> {
+        match recorded {
+            Some(recorded) if N::FORM == Form::Bytes || !recorded.is_number() => {
+                Err(KeysError::of_type(recorded, N::KEY_TYPE))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -13,6 +13,23 @@ pub trait KeyHasher: Sync + Sealed {
     #[doc(hidden)]
     const INTEGERS_ARE_LONGS: bool = false;
 
+    /// What a key's hash depends on besides the type of the hasher: a variant of the hash function and a
+    /// seed, both 0 where there is only one hash function. Two hashers of one type with the same values make
+    /// the same hashes.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn variant(&self) -> (u32, u64) {
+        (0, 0)
+    }
+
+    /// [`variant`](KeyHasher::variant) in one word, for hashes that are compared before each lookup: two different
+    /// variants and seeds have the same word with a probability of 2⁻⁶⁴.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn origin(&self) -> u64 {
+        origin_of(self.variant())
+    }
+
     /// Hashes a key.
     fn hash(&self, key: &[u8]) -> Self::Hash;
 
@@ -39,4 +56,10 @@ pub trait KeyHasher: Sync + Sealed {
     fn hash_words(&self, words: &[u64], out: &mut [Self::Hash]) {
         self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out);
     }
+}
+
+/// The [`origin`](KeyHasher::origin) of a hasher with this variant and seed.
+#[inline(always)]
+pub fn origin_of((variant, seed): (u32, u64)) -> u64 {
+    seed.wrapping_add(u64::from(variant).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

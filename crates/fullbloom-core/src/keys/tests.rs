@@ -50,7 +50,7 @@ fn all_forms_of_the_same_keys_give_the_same_hashes() {
             assert_eq!(hashes(&Offsets::new(data, &narrow).unwrap(), &hasher, start), expected);
             assert_eq!(hashes(&Offsets::new(data, &wide).unwrap(), &hasher, start), expected);
             assert_eq!(hashes(&Views::new(&views, &[]).unwrap(), &hasher, start), expected);
-            assert_eq!(hashes(&Hashes(&expected.repeat(2)), &hasher, expected.len()), expected);
+            assert_eq!(hashes(&Hashes::new(&expected.repeat(2), &hasher), &hasher, expected.len()), expected);
             for len in 0..=expected.len() {
                 let mut some = vec![0; len];
                 Column(&numbers).hash_into(&hasher, start, &mut some, false);

@@ -3,7 +3,7 @@
 use super::exceptions::{Exceptions, next_level};
 use super::hashing::Hasher;
 use super::head::Head;
-use crate::error::SizeError;
+use crate::error::{KeysError, SizeError};
 use crate::keys::Keys;
 use crate::memory;
 use alloc::vec::Vec;
@@ -46,10 +46,13 @@ pub trait Except: Sized {
         keys: &K,
         mut each: impl FnMut(&[u64], &[u64; CHUNK / 64]) -> Result<(), ExceptError>,
     ) -> Result<(), ExceptError> {
+        keys.require(self.hasher(), self.head().key_type)?;
         let mut hashes = [0; CHUNK];
         for start in (0..keys.count()).step_by(CHUNK) {
             let hashes = &mut hashes[..CHUNK.min(keys.count() - start)];
             keys.hash_into(self.hasher(), start, hashes, false);
+            let kept = keys.validity().map_or(hashes.len(), |validity| validity.keep_valid(start, hashes));
+            let hashes = &hashes[..kept];
             let mut found = [0; CHUNK / 64];
             self.test_hashes(hashes, &mut found[..hashes.len().div_ceil(64)]);
             each(hashes, &found)?;
@@ -205,8 +208,16 @@ pub enum ExceptError {
     Closed,
     /// Such filters cannot have exceptions.
     Unsupported,
+    /// The keys do not fit the filter.
+    Keys(KeysError),
     /// There is not enough memory.
     Size(SizeError),
+}
+
+impl From<KeysError> for ExceptError {
+    fn from(error: KeysError) -> Self {
+        ExceptError::Keys(error)
+    }
 }
 
 impl From<SizeError> for ExceptError {
@@ -227,6 +238,7 @@ impl fmt::Display for ExceptError {
             ExceptError::Unsupported => {
                 f.write_str("only native filters of the kinds fast and compact can have exceptions")
             }
+            ExceptError::Keys(error) => error.fmt(f),
             ExceptError::Size(error) => error.fmt(f),
         }
     }

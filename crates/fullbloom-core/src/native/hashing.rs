@@ -1,11 +1,14 @@
 //! How a native filter hashes keys: with a public seed, or with a secret.
 
+use crate::error::KeysError;
 use crate::hash::{Fold64, siphash13};
 use crate::kernel::Cpu;
 use crate::kernel::lines::Lines as _;
-use crate::keys::{Key, KeyHasher, Keys, TakesIntegers};
+use crate::keys::{self, Hashes, Key, KeyHasher, Keys, TakesIntegers, origin_of};
 use crate::sealed::Sealed;
 use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// The seed or secret that makes the hash of one filter differ from that of another.
@@ -30,37 +33,68 @@ impl Default for Hashing {
 impl Hashing {
     /// The hash of a key, as a filter with this seed or secret computes it: for lookups in many filters.
     ///
-    /// The seed or secret is expanded in each call. A filter, a `FilterRef` and
-    /// a `FilterBuilder` have done that once.
-    pub fn hash(&self, key: impl Key<Hasher>) -> u64 {
-        key.hash_with(&Hasher::new(self))
+    /// The seed or secret is expanded in each call, which takes twice as long as hashing a short key. A
+    /// filter, a `FilterRef` and a `FilterBuilder` have done that once; so has a [`Hasher`], for
+    /// `KeyHash::new`.
+    pub fn hash(&self, key: impl Key<Hasher>) -> KeyHash {
+        KeyHash::new(key, &Hasher::new(self))
     }
 
     /// The hashes of many keys, as a filter with this seed or secret computes them. For keys that are hashed
-    /// before the filter exists, because their number is not yet known.
+    /// before the filter exists, or elsewhere; [`hashes`](Self::hashes) makes a batch of them.
     ///
     /// ```
     /// use fullbloom::Hashing;
-    /// use fullbloom::keys::Hashes;
     ///
-    /// let keys = ["alice", "bob"];
-    /// let mut hashes = [0; 2];
-    /// Hashing::default().hash_batch(keys.as_slice(), &mut hashes);
+    /// let hashing = Hashing::default();
+    /// let hashes: Vec<u64> = hashing.hash_batch(&["alice", "bob"])?;
     /// let mut filter = fullbloom::Filter::with_fpr(hashes.len() as u64, 0.01)?;
-    /// filter.insert_batch(&Hashes(&hashes));
-    /// assert!(filter.may_contain(b"alice"));
-    /// # Ok::<(), fullbloom::SizeError>(())
+    /// filter.insert_batch(&hashing.hashes(&hashes))?;
+    /// assert!(filter.may_contain("alice"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    /// If the length of `hashes` is not the number of keys.
-    pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
-        assert_eq!(keys.count(), hashes.len(), "one hash for each key");
-        keys.hash_into(&Hasher::new(self), 0, hashes, false);
+    /// # Errors
+    /// If the keys are hashes themselves, with another seed or secret.
+    pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<u64>, KeysError> {
+        let mut hashes = vec![0; keys.count()];
+        self.hash_batch_into(keys, &mut hashes)?;
+        Ok(hashes)
     }
 
-    /// `Dialect::hash_variant` of filters that use this many leading
-    /// bits of the hash.
+    /// As [`hash_batch`](Self::hash_batch), into memory of the caller's.
+    ///
+    /// # Errors
+    /// Also if there is not one place for each key.
+    pub fn hash_batch_into<K: Keys<Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        hashes: &mut [u64],
+    ) -> Result<(), KeysError> {
+        let hasher = Hasher::new(self);
+        keys.require(&hasher, None)?;
+        if keys.count() != hashes.len() {
+            return Err(KeysError::Answers { keys: keys.count(), places: hashes.len() });
+        }
+        keys.hash_into(&hasher, 0, hashes, false);
+        Ok(())
+    }
+
+    /// A batch of hashes that were computed with this seed or secret.
+    pub fn hashes<'a>(&self, hashes: &'a [u64]) -> Hashes<'a, Hasher> {
+        Hashes::new(hashes, &Hasher::new(self))
+    }
+
+    /// The hash of one key that was computed with this seed or secret, for hashes that were stored or sent.
+    ///
+    /// Hashes of another 64-bit function can be used in filters whose keys are never given as bytes: filters
+    /// take the bits as they are, and rely on all of them to be random.
+    pub fn from_raw(&self, hash: u64) -> KeyHash {
+        KeyHash::from_raw(hash, &Hasher::new(self))
+    }
+
+    /// [`KeyHasher::variant`] of filters that use this many leading bits of the hash.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn variant(&self, hash_bits: u32) -> (u32, u64) {
         match self {
@@ -116,9 +150,17 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// The hash of a key, made by a filter or by [`Hashing::hash`], for lookups in many filters.
+pub type KeyHash = keys::KeyHashOf<Hasher>;
+
 /// The hash function of a native filter, ready to use.
 #[derive(Clone)]
-pub struct Hasher(Keyed);
+pub struct Hasher {
+    keyed: Keyed,
+    variant: (u32, u64),
+    /// Kept, because every lookup by hash compares it.
+    origin: u64,
+}
 
 #[derive(Clone)]
 enum Keyed {
@@ -129,18 +171,26 @@ enum Keyed {
 }
 
 impl Hasher {
+    /// Expands this seed or secret. `KeyHash::new(key, &hasher)` then hashes keys.
     pub fn new(hashing: &Hashing) -> Hasher {
-        match hashing {
-            Hashing::Seed(seed) => Hasher(Keyed::Fold(Fold64::new(*seed))),
-            Hashing::Secret(secret) => Hasher(Keyed::Sip(secret.bytes)),
-        }
+        let keyed = match hashing {
+            Hashing::Seed(seed) => Keyed::Fold(Fold64::new(*seed)),
+            Hashing::Secret(secret) => Keyed::Sip(secret.bytes),
+        };
+        Hasher::of(keyed, hashing.variant(64))
     }
-}
 
-impl Hasher {
+    fn of(keyed: Keyed, variant: (u32, u64)) -> Hasher {
+        Hasher { keyed, variant, origin: origin_of(variant) }
+    }
+
     /// The hasher of filters that know only the leading bits of hashes, 64 or fewer.
     pub fn leading(self, bits: u32) -> Hasher {
-        if bits == 64 { self } else { Hasher(Keyed::Leading(Box::new(self), bits)) }
+        let (variant, seed) = self.variant;
+        match bits {
+            64 => self,
+            _ => Hasher::of(Keyed::Leading(Box::new(self), bits), (variant - 64 + bits, seed)),
+        }
     }
 }
 
@@ -167,8 +217,18 @@ impl KeyHasher for Hasher {
     const INTEGERS_ARE_LONGS: bool = true;
 
     #[inline(always)]
+    fn variant(&self) -> (u32, u64) {
+        self.variant
+    }
+
+    #[inline(always)]
+    fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    #[inline(always)]
     fn hash(&self, key: &[u8]) -> u64 {
-        match &self.0 {
+        match &self.keyed {
             Keyed::Fold(fold) => fold.hash(key),
             Keyed::Sip(secret) => sip(key, secret),
             Keyed::Leading(hasher, bits) => leading(key, hasher, *bits),
@@ -178,7 +238,7 @@ impl KeyHasher for Hasher {
     /// The choice between the two hashes is made once for a run of keys, not for each of them.
     #[inline(always)]
     fn hash_iter<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>, out: &mut [u64]) {
-        match &self.0 {
+        match &self.keyed {
             Keyed::Fold(fold) => {
                 out.iter_mut().zip(keys).for_each(|(out, key)| *out = fold.hash(key.as_ref()));
             }
@@ -194,7 +254,7 @@ impl KeyHasher for Hasher {
     /// Several at a time where the CPU supports it.
     #[inline(always)]
     fn hash_words(&self, words: &[u64], out: &mut [u64]) {
-        match &self.0 {
+        match &self.keyed {
             Keyed::Fold(fold) => {
                 let (x, y) = fold.of_eight_bytes();
                 Cpu::in_use().hash_words(words, x, y, out);
@@ -214,7 +274,7 @@ fn sip(key: &[u8], secret: &[u8; 16]) -> u64 {
 
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.keyed {
             Keyed::Fold(_) => "Fold",
             Keyed::Sip(_) => "Sip",
             Keyed::Leading(..) => "Leading",

@@ -90,8 +90,8 @@ impl Head {
         }
     }
 
-    /// Keeps the field that the keys of one of them were taken from: of lines, it must then be said which part
-    /// is the key.
+    /// Keeps the field that the keys of one of them were taken from: of lines, it must then be said which
+    /// part is the key.
     pub fn merge_key_field(&mut self, other: &Head) {
         self.key_field = self.key_field.or(other.key_field);
     }
@@ -102,9 +102,21 @@ impl Head {
         self.expected_keys > 0 && self.keys > self.expected_keys.saturating_add(deviation)
     }
 
-    /// Whether keys can be inserted: there are no exceptions, and if the filter is keyed, its secret is known.
+    /// Whether keys can be inserted: there are no exceptions, and if the filter is keyed, its secret is
+    /// known.
     pub fn takes_keys(&self) -> bool {
         self.exceptions.is_none() && self.locked.is_none()
+    }
+
+    /// `Ok` if keys can be inserted; otherwise why not.
+    pub fn require_takes_keys(&self) -> Result<(), &'static str> {
+        match (&self.exceptions, self.locked) {
+            (_, Some(_)) => {
+                Err("the filter's secret is not known: it can be read in place, and takes no keys")
+            }
+            (Some(_), None) => Err("the filter has exceptions: it can be read in place, and takes no keys"),
+            (None, None) => Ok(()),
+        }
     }
 
     /// A key inserted under another hash than the filter's own would be lost, and so might a key among the

@@ -33,7 +33,7 @@ const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 /// The native filter that a request leads to.
 ///
 /// ```
-/// use fullbloom::Sizing;
+/// use fullbloom::sizing::Sizing;
 /// use fullbloom::sizing::{Request, Target};
 ///
 /// let sizing = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) })?;
@@ -216,7 +216,7 @@ impl Sizing {
     /// that makes the most of its bits. To be called before [`foldable`](Sizing::foldable).
     ///
     /// ```
-    /// use fullbloom::{Prefer, Sizing};
+    /// use fullbloom::sizing::{Prefer, Sizing};
     /// use fullbloom::sizing::{Request, Target};
     ///
     /// let sizing = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(0.0005) })?;

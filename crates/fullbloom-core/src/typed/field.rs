@@ -6,7 +6,7 @@ use core::fmt;
 /// program that looks up lines, and not keys, can ask which part of them is the key.
 ///
 /// ```
-/// use fullbloom::typed::KeyField;
+/// use fullbloom_core::typed::KeyField;
 ///
 /// let field = KeyField::new(2, b',', true).unwrap();
 /// assert_eq!(field.to_string(), "field 2 of each line (separator \",\", quoted)");

@@ -7,7 +7,7 @@ use core::fmt;
 /// up. A native filter records it.
 ///
 /// ```
-/// use fullbloom::typed::KeyForm;
+/// use fullbloom_core::typed::KeyForm;
 ///
 /// let form = KeyForm { trim: true, ignore_case: true };
 /// assert_eq!(*form.apply(b" Example.ORG\t"), *b"example.org");

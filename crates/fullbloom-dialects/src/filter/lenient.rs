@@ -1,8 +1,11 @@
 //! A filter for engines, which must never refuse to read.
 
 use super::{Dialect, Filter, Part};
+use alloc::vec;
+use alloc::vec::Vec;
+use fullbloom_core::error::KeysError;
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::keys::{Key, Keys};
+use fullbloom_core::keys::{Key, KeyHashOf, Keys};
 
 /// A filter, or bytes that could not be decoded: those answer "maybe" to every key.
 ///
@@ -46,34 +49,46 @@ impl<D: Dialect, S: AsRef<[u8]>> Lenient<D, S> {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(key))
     }
 
-    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
-    /// secret). Without a filter there is nothing to look up, and the hash is zero.
+    /// The hash of a key, for lookups in several filters of this dialect. Without a filter the hash belongs
+    /// to no filter, so that every filter answers "maybe".
     #[inline]
-    pub fn hash(&self, key: impl Key<D::Hasher>) -> D::Hash {
-        self.filter.as_ref().map(|filter| filter.hash(key)).unwrap_or_default()
+    pub fn hash(&self, key: impl Key<D::Hasher>) -> KeyHashOf<D::Hasher> {
+        self.filter.as_ref().map_or_else(KeyHashOf::of_none, |filter| filter.hash(key))
     }
 
     /// As [`may_contain`](Lenient::may_contain), for a precomputed hash.
     #[inline]
-    pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
+    pub fn may_contain_hash(&self, hash: KeyHashOf<D::Hasher>) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain_hash(hash))
     }
 
     /// Looks up many keys; see [`Filter::may_contain_batch`].
     ///
-    /// # Panics
-    /// If the number of places in `answers` is not the number of keys.
-    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
+    /// # Errors
+    /// If the keys are hashes with another seed or hash function.
+    pub fn may_contain_batch<K: Keys<D::Hasher> + ?Sized>(&self, keys: &K) -> Result<Vec<bool>, KeysError> {
+        match &self.filter {
+            Some(filter) => filter.may_contain_batch(keys),
+            None => Ok(vec![true; keys.count()]),
+        }
+    }
+
+    /// As [`may_contain_batch`](Lenient::may_contain_batch), into bools or a bitmap of the caller's.
+    ///
+    /// # Errors
+    /// Also if the number of places in `answers` is not the number of keys.
+    pub fn may_contain_batch_into<'a, K: Keys<D::Hasher> + ?Sized>(
         &self,
         keys: &K,
         answers: impl Into<Answers<'a>>,
-    ) {
+    ) -> Result<(), KeysError> {
+        let mut answers = answers.into();
         match &self.filter {
-            Some(filter) => filter.may_contain_batch(keys, answers),
+            Some(filter) => filter.may_contain_batch_into(keys, answers),
             None => {
-                let mut answers = answers.into();
-                answers.check_len(keys.count());
+                answers.require_places(keys.count())?;
                 answers.fill(keys.count(), true);
+                Ok(())
             }
         }
     }

@@ -127,14 +127,6 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
         let _ = numbers;
     }
 
-    /// What a key's hash depends on besides the dialect: a variant of the hash function and a seed, both 0
-    /// where there is only one hash function. Two filters of one dialect with the same values take each
-    /// other's hashes.
-    #[doc(hidden)]
-    fn hash_variant(&self) -> (u32, u64) {
-        (0, 0)
-    }
-
     /// Number of set bits. Reads the whole array.
     fn count_ones(&self, bits: &[u8]) -> u64 {
         bits::count_ones(bits, self.geometry().bit_len)

@@ -252,10 +252,20 @@ mod tests {
                     let cpu = Cpu::detect(kernel).unwrap();
                     let filter = Filter::new(&blocks, 8).unwrap();
                     let mut bools = vec![false; len];
-                    answer(cpu, filter, Source::new(&Hashes(&hashes), &Ready), (&mut bools[..]).into());
+                    answer(
+                        cpu,
+                        filter,
+                        Source::new(&Hashes::new(&hashes, &Ready), &Ready),
+                        (&mut bools[..]).into(),
+                    );
                     assert_eq!(bools, expected, "{kernel}, {count} blocks, {len} keys");
                     let mut bits = vec![!0; len.div_ceil(64)];
-                    answer(cpu, filter, Source::new(&Hashes(&hashes), &Ready), (&mut bits[..]).into());
+                    answer(
+                        cpu,
+                        filter,
+                        Source::new(&Hashes::new(&hashes, &Ready), &Ready),
+                        (&mut bits[..]).into(),
+                    );
                     assert!(
                         expected
                             .iter()
@@ -290,7 +300,11 @@ mod tests {
             for kernel in Kernel::available() {
                 let cpu = Cpu::detect(kernel).unwrap();
                 let mut filled = vec![[0u8; 32]; count];
-                fill(cpu, FilterMut::new(&mut filled, 8).unwrap(), Source::new(&Hashes(&hashes), &Ready));
+                fill(
+                    cpu,
+                    FilterMut::new(&mut filled, 8).unwrap(),
+                    Source::new(&Hashes::new(&hashes, &Ready), &Ready),
+                );
                 assert!(filled == expected, "{kernel}, {count} blocks");
                 let (_, single) = functions(cpu);
                 let (mut one, mut other) = ([0u8; 32], [0u8; 32]);

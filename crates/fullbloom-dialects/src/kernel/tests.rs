@@ -54,7 +54,7 @@ fn defined(blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<bool> {
 
 fn bools(cpu: Cpu, blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<bool> {
     let mut answers = vec![false; hashes.len()];
-    let keys = Hashes(hashes);
+    let keys = Hashes::new(hashes, &Ready);
     let source = Source::new(&keys, &Ready);
     local::answer(cpu, Filter::new(blocks, probes).unwrap(), source, (&mut answers[..]).into());
     answers
@@ -62,7 +62,7 @@ fn bools(cpu: Cpu, blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<bool> {
 
 fn bits(cpu: Cpu, blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<u64> {
     let mut answers = vec![!0; hashes.len().div_ceil(64)]; // so that bits after the last key must be cleared
-    let keys = Hashes(hashes);
+    let keys = Hashes::new(hashes, &Ready);
     let source = Source::new(&keys, &Ready);
     local::answer(cpu, Filter::new(blocks, probes).unwrap(), source, (&mut answers[..]).into());
     answers
@@ -191,7 +191,7 @@ fn filling_sets_the_bits_that_scalar_sets_and_no_others() {
             }
             for (kernel, cpu) in cpus() {
                 let mut filled = before.clone();
-                let keys = Hashes(&hashes);
+                let keys = Hashes::new(&hashes, &Ready);
                 let source = Source::new(&keys, &Ready);
                 local::fill(cpu, FilterMut::new(&mut filled, probes).unwrap(), source);
                 assert!(filled == expected, "{kernel}, {probes} probes, {count} blocks, {len} keys");

@@ -20,9 +20,10 @@ use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
+use fullbloom_core::error::KeysError;
 use fullbloom_core::kernel::Cpu;
 use fullbloom_core::kernel::pipeline::hash_all;
-use fullbloom_core::keys::Keys;
+use fullbloom_core::keys::{KeyHashOf, Keys};
 
 /// Which of a key and its alternative (its prefix) is stored first, and which repeats are dropped.
 ///
@@ -64,6 +65,27 @@ impl Collected {
             FilterType::FastLocal | FilterType::Ribbon => Hashes::Wide(Entries::default()),
         };
         Collected { hashes, charged: 0 }
+    }
+}
+
+/// The hash of a key for a full filter of one of the two hash functions.
+#[derive(Debug, Clone, Copy)]
+pub enum FullHash {
+    /// Of the legacy Bloom filter.
+    Legacy(KeyHashOf<Bloom32>),
+    /// Of FastLocalBloom and Ribbon.
+    Full(KeyHashOf<Xxph3>),
+}
+
+impl From<KeyHashOf<Bloom32>> for FullHash {
+    fn from(hash: KeyHashOf<Bloom32>) -> FullHash {
+        FullHash::Legacy(hash)
+    }
+}
+
+impl From<KeyHashOf<Xxph3>> for FullHash {
+    fn from(hash: KeyHashOf<Xxph3>) -> FullHash {
+        FullHash::Full(hash)
     }
 }
 
@@ -123,36 +145,58 @@ impl Builder {
     /// Adds a key; a repeat of the last stored key is dropped.
     #[inline]
     pub fn add(&mut self, key: &[u8]) {
-        self.add_hash(self.hash(key));
-    }
-
-    /// As [`add`](Builder::add), for a hash that [`hash`](Builder::hash) of a builder of the same type
-    /// computed.
-    #[inline]
-    pub fn add_hash(&mut self, hash: u64) {
         match &mut self.open.hashes {
             Hashes::Narrow(entries) => {
-                entries.add(hash as u32); // `hash` gave 32 bits
+                entries.add(bloom32_rocksdb(key));
             }
             Hashes::Wide(entries) => {
-                let stored = entries.add(hash);
+                let stored = entries.add(xxph3_rocksdb(key));
                 self.charge_entries(stored.into());
             }
         }
     }
 
-    /// The hash of a key in filters of this type; the legacy type has hashes of 32 bits.
+    /// As [`add`](Builder::add), for a precomputed hash: of [`hash`](Builder::hash), or of a
+    /// [`Filter`](crate::Filter) of this type.
+    ///
+    /// # Errors
+    /// If it is a hash of the other type.
     #[inline]
-    pub fn hash(&self, key: &[u8]) -> u64 {
+    pub fn add_hash(&mut self, hash: impl Into<FullHash>) -> Result<(), KeysError> {
+        match (&mut self.open.hashes, hash.into()) {
+            (Hashes::Narrow(entries), FullHash::Legacy(hash)) => {
+                entries.add(hash.by(&Bloom32)?);
+            }
+            (Hashes::Wide(entries), FullHash::Full(hash)) => {
+                let stored = entries.add(hash.by(&Xxph3)?);
+                self.charge_entries(stored.into());
+            }
+            _ => return Err(KeysError::Hash),
+        }
+        Ok(())
+    }
+
+    /// The hash of a key in filters of this type.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> FullHash {
         match &self.open.hashes {
-            Hashes::Narrow(_) => bloom32_rocksdb(key).into(),
-            Hashes::Wide(_) => xxph3_rocksdb(key),
+            Hashes::Narrow(_) => FullHash::Legacy(KeyHashOf::new(key, &Bloom32)),
+            Hashes::Wide(_) => FullHash::Full(KeyHashOf::new(key, &Xxph3)),
         }
     }
 
-    /// Adds many keys in order, as [`add`](Builder::add) does; faster, since they are hashed together.
-    pub fn add_batch<K: Keys<Xxph3> + Keys<Bloom32> + ?Sized>(&mut self, keys: &K) {
+    /// Adds many keys in order, as [`add`](Builder::add) does; faster, since they are hashed together. Null
+    /// keys are left out.
+    ///
+    /// # Errors
+    /// If there are fewer bits that say which keys are null than keys. None is added.
+    pub fn add_batch<K>(&mut self, keys: &K) -> Result<(), KeysError>
+    where
+        K: Keys<Xxph3> + Keys<Bloom32> + ?Sized,
+    {
         const CHUNK: usize = 256;
+        Keys::<Xxph3>::require(keys, &Xxph3, None)?;
+        let validity = Keys::<Xxph3>::validity(keys);
         let count = Keys::<Xxph3>::count(keys);
         for start in (0..count).step_by(CHUNK) {
             let len = CHUNK.min(count - start);
@@ -160,18 +204,23 @@ impl Builder {
                 Hashes::Narrow(entries) => {
                     let mut hashes = [0; CHUNK];
                     keys.hash_into(&Bloom32, start, &mut hashes[..len], false);
-                    for &hash in &hashes[..len] {
+                    let kept =
+                        validity.map_or(len, |validity| validity.keep_valid(start, &mut hashes[..len]));
+                    hashes[..kept].iter().for_each(|&hash| {
                         entries.add(hash);
-                    }
+                    });
                 }
                 Hashes::Wide(entries) => {
                     let mut hashes = [0; CHUNK];
                     hash_all(Cpu::in_use(), keys, &Xxph3, start, &mut hashes[..len]);
-                    let stored = hashes[..len].iter().map(|&hash| u64::from(entries.add(hash))).sum();
+                    let kept =
+                        validity.map_or(len, |validity| validity.keep_valid(start, &mut hashes[..len]));
+                    let stored = hashes[..kept].iter().map(|&hash| u64::from(entries.add(hash))).sum();
                     self.charge_entries(stored);
                 }
             }
         }
+        Ok(())
     }
 
     /// Adds a key and its prefix, or whatever else stands for it, in the builder's [`AltOrder`]; both can be

@@ -94,7 +94,11 @@ where
     let batches = entries.groups().flat_map(|group| group.chunks(BATCH));
     let denied = batches.map(|batch| {
         let answers = &mut answers[..batch.len()];
-        filter.may_contain_batch(&Hashed(batch), &mut *answers);
+        filter.dialect.test_batch(
+            filter.bits.as_ref(),
+            &Hashed::new(batch, filter.dialect.hasher()),
+            answers.into(),
+        );
         answers.iter().filter(|&&yes| !yes).count() as u64
     });
     denied.sum()
@@ -221,7 +225,9 @@ where
 {
     let data = Owned::zeroed(dialect.byte_len())?;
     let mut filter = with_data(dialect, data);
-    entries.groups().for_each(|group| filter.insert_batch(&Hashed(group)));
+    let Filter { dialect, bits } = &mut filter;
+    let hasher = dialect.hasher().clone();
+    entries.groups().for_each(|group| dialect.set_batch(bits.as_mut(), &Hashed::new(group, &hasher)));
     check(entries, detects_corruption)?;
     Ok(filter)
 }

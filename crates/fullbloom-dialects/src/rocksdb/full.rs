@@ -7,6 +7,7 @@ use crate::Name;
 use crate::filter::{Check, Dialect, Filter, Format, Part, View};
 use alloc::vec::Vec;
 use fullbloom_core::bits::Owned;
+use fullbloom_core::error::KeysError;
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::keys::Keys;
 
@@ -110,16 +111,30 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
 
     /// Looks up many keys; see [`Filter::may_contain_batch`].
     ///
-    /// # Panics
-    /// If `keys` and `answers` differ in length.
-    pub fn may_contain_batch<'a, K>(&self, keys: &K, answers: impl Into<Answers<'a>>)
+    /// # Errors
+    /// If the number of places in `answers` is not the number of keys.
+    pub fn may_contain_batch_into<'a, K>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) -> Result<(), KeysError>
     where
         K: Keys<Xxph3> + Keys<Bloom32> + ?Sized,
     {
         let mut answers = answers.into();
         let count = Keys::<Xxph3>::count(keys);
-        answers.check_len(count);
-        dispatch!(self, |all| answers.fill(count, all), filter => filter.may_contain_batch(keys, answers));
+        let mut all_alike = |all| {
+            answers.require_places(count)?;
+            answers.fill(count, all);
+            Ok(())
+        };
+        match self {
+            FullFilter::Nothing => all_alike(false),
+            FullFilter::Everything => all_alike(true),
+            FullFilter::Legacy(filter) => filter.may_contain_batch_into(keys, answers),
+            FullFilter::FastLocal(filter) => filter.may_contain_batch_into(keys, answers),
+            FullFilter::Ribbon(filter) => filter.may_contain_batch_into(keys, answers),
+        }
     }
 
     /// The dialect; `None` where the bytes belong to none.

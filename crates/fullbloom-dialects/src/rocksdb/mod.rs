@@ -49,7 +49,7 @@ pub mod reservation;
 mod ribbon;
 mod sizing;
 
-pub use builder::{AltOrder, Builder};
+pub use builder::{AltOrder, Builder, FullHash};
 pub use construction::BuildError;
 pub use fast_local::RocksDb;
 pub use full::FullFilter;

@@ -153,6 +153,11 @@ impl<V: Version> KeyHasher for Sketch<V> {
     /// Spark converts every integer to a long.
     const INTEGERS_ARE_LONGS: bool = true;
 
+    #[inline(always)]
+    fn variant(&self) -> (u32, u64) {
+        (0, if V::SEEDED { (self.seed as u32).into() } else { 0 })
+    }
+
     /// The second hash is seeded with the first.
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [u32; 2] {
@@ -170,11 +175,6 @@ impl<V: Version> Dialect for Sketch<V> {
     #[inline(always)]
     fn hasher(&self) -> &Self {
         self
-    }
-
-    #[inline(always)]
-    fn hash_variant(&self) -> (u32, u64) {
-        (0, if V::SEEDED { (self.seed as u32).into() } else { 0 })
     }
 
     fn geometry(&self) -> Geometry {

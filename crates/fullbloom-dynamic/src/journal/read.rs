@@ -145,7 +145,7 @@ impl Journal {
         for body in &self.frames.bodies {
             groups(&self.bytes[body.clone()], |time, hashes| {
                 copy.advance_millis(time).map_err(memory)?;
-                copy.insert_batch(&Hashes(hashes)).map_err(memory)?;
+                copy.insert_chunks(&Hashes::new(hashes, &copy.hasher.clone()), None).map_err(memory)?;
                 Ok(())
             })?;
         }

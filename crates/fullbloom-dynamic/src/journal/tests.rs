@@ -1,7 +1,6 @@
 use super::*;
 use crate::{DynamicFilter, DynamicOptions, Expiry, Keep, Mode};
 use core::time::Duration;
-use fullbloom_core::keys::Hashes;
 use fullbloom_core::native::hashing::{Hashing, Secret};
 use fullbloom_files::claim::{Claim, journal_of};
 use fullbloom_testkit::steps::Steps;
@@ -15,7 +14,8 @@ fn hashes(numbers: core::ops::Range<u64>) -> Vec<u64> {
 
 fn insert(writer: &mut JournalWriter, filter: &mut DynamicFilter, hashes: &[u64]) {
     let mut new = vec![false; hashes.len()];
-    filter.insert_batch_new(&Hashes(hashes), &mut new[..]).unwrap();
+    let own = filter.hashing().hashes(hashes);
+    filter.insert_batch_new(&own, &mut new[..]).unwrap();
     writer.record(filter, hashes, &new);
 }
 
@@ -56,7 +56,7 @@ fn a_few_keys_do_not_rewrite_the_file_and_every_reader_sees_them() {
     let read = load(&path);
     assert_eq!((read.keys(), read.encode()), (50_300, filter.encode()));
     let mapped = DynamicFilter::open(&path).unwrap();
-    assert_eq!(mapped.count_batch(&Hashes(&all)), 50_300);
+    assert_eq!(mapped.count_batch(&Hashing::default().hashes(&all)), Ok(50_300));
     // A link leads to the same journal.
     #[cfg(unix)]
     {
@@ -120,7 +120,7 @@ fn a_journal_is_never_applied_to_another_file() {
     let base = fs::read(&path).unwrap();
     // Another file, copied by another program.
     let mut other = DynamicFilter::new(options()).unwrap();
-    other.insert_batch(&Hashes(&hashes(7..50_007))).unwrap();
+    other.insert_batch(&Hashing::default().hashes(&hashes(7..50_007))).unwrap();
     fs::write(&path, other.encode()).unwrap();
     assert_eq!(load(&path).encode(), other.encode());
     // The next one that saves removes it.
@@ -297,7 +297,8 @@ fn all_modes_and_keyed_filters_read_as_they_were() {
         }
         writer.save(&filter).unwrap();
         assert!(journal_of(&path).unwrap().exists());
-        let read = DynamicFilter::load(&path).unwrap().unlock(&secret()).unwrap();
+        let mut read = DynamicFilter::load(&path).unwrap();
+        read.unlock(&secret()).unwrap();
         assert_eq!((read.keys(), read.encode()), (filter.keys(), filter.encode()), "{mode:?}");
         // Without the secret, too.
         let locked = DynamicFilter::load(&path).unwrap();

@@ -31,7 +31,7 @@ const CHEAP: u64 = 4 << 20;
 /// let mut writer = JournalWriter::new(Claim::new(&path)?);
 /// let hash = filter.hash(b"alice");
 /// if filter.insert_hash(hash)? {
-///     writer.record(&filter, &[hash], &[true]);
+///     writer.record(&filter, &[hash.to_raw()], &[true]);
 /// }
 /// writer.save(&filter)?; // on the disk now
 ///

@@ -12,13 +12,12 @@ use super::file::damaged_journal;
 use super::open::incomplete;
 use super::{NativeRecord, other_key_type};
 use crate::problem::{Code, Problem};
-use fullbloom::error::FileCause;
-use fullbloom::keys::Hashes;
-use fullbloom::typed::{KeyForm, KeyType};
+use fullbloom::error::{FileCause, InsertError};
 use fullbloom::{DecodeError, FileError};
 use fullbloom::{Hashing, Secret};
 use fullbloom_any::{AnyFilter, ChangeError};
 use fullbloom_any::{Facts, Kind, StoredFilter};
+use fullbloom_core::typed::{KeyForm, KeyType};
 use fullbloom_dynamic::JournalWriter;
 use fullbloom_dynamic::{DynamicFilter, Expiry, Mode};
 use fullbloom_files::claim::Claim;
@@ -204,8 +203,8 @@ impl Changing {
     /// them. Returns how many are new.
     pub fn insert(&mut self, hashes: &[u64]) -> Result<u64, Problem> {
         if let Some(StoredFilter::Fast(filter)) = self.filter.as_native_mut() {
-            let before = filter.keys();
-            filter.insert_batch(&Hashes(hashes));
+            let (before, own) = (filter.keys(), filter.hashing().hashes(hashes));
+            filter.insert_batch(&own).map_err(|e| Problem::at(&self.path, Code::SizeRefused, e))?;
             return Ok(filter.keys() - before);
         }
         let mut new = std::mem::take(&mut self.new);
@@ -217,34 +216,33 @@ impl Changing {
 
     /// As [`insert`](Changing::insert), and marks each key that is new.
     pub fn insert_new(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<u64, Problem> {
-        let refused = |e| Problem::at(&self.path, Code::SizeRefused, e);
+        let refused = |e: InsertError| Problem::at(&self.path, Code::SizeRefused, e);
+        let own = self.hashing().hashes(hashes);
         match self.filter.as_native_mut() {
-            Some(StoredFilter::Fast(filter)) => {
-                let before = filter.keys();
-                filter.insert_batch_new(&Hashes(hashes), new);
-                Ok(filter.keys() - before)
-            }
+            Some(StoredFilter::Fast(filter)) => filter.insert_batch_new(&own, &mut *new).map_err(refused)?,
             Some(StoredFilter::Dynamic(filter)) => {
-                filter.advance(SystemTime::now()).map_err(refused)?;
-                let added = filter.insert_batch_new(&Hashes(hashes), &mut *new).map_err(refused)?;
+                filter.advance(SystemTime::now()).map_err(|e| refused(e.into()))?;
+                filter.insert_batch_new(&own, &mut *new).map_err(refused)?;
                 if let Some(Saver::Journal(writer)) = &mut self.saver {
                     writer.record(filter, hashes, new);
                 }
-                Ok(added)
             }
-            _ => self.require_takes_keys().map(|()| 0),
+            _ => return self.require_takes_keys().map(|()| 0),
         }
+        Ok(count(new))
     }
 
     /// Removes keys, in order, by their hashes. Marks each one that was there; returns how many were.
     pub fn remove(&mut self, hashes: &[u64], removed: &mut [bool]) -> Result<u64, Problem> {
         self.removes_keys()?;
+        let own = self.hashing().hashes(hashes);
         let Some(StoredFilter::Dynamic(filter)) = self.filter.as_native_mut() else { return Ok(0) };
         if let Some(Saver::Journal(writer)) = &mut self.saver {
             writer.rewrite();
         }
         let refused = |e| Problem::at(&self.path, Code::Unsupported, e);
-        let count = filter.remove_batch(&Hashes(hashes), removed).map_err(refused)?;
+        filter.remove_batch(&own, &mut *removed).map_err(refused)?;
+        let count = count(removed);
         self.removed += count;
         self.absent += hashes.len() as u64 - count;
         Ok(count)
@@ -300,6 +298,11 @@ impl Changing {
             }
         }
     }
+}
+
+/// How many answers are yes.
+fn count(answers: &[bool]) -> u64 {
+    answers.iter().filter(|yes| **yes).count() as u64
 }
 
 fn stored(filter: &AnyFilter) -> &StoredFilter {

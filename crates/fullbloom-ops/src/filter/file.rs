@@ -2,7 +2,7 @@
 
 use super::gzip;
 use crate::problem::{Code, Need, Problem};
-use fullbloom::Mapped;
+use fullbloom::storage::Mapped;
 use fullbloom::{DecodeError, FileError};
 use fullbloom_any::sniff;
 use fullbloom_any::{ReadOptions, SharedBytes};

@@ -2,7 +2,8 @@
 
 use super::{FilterFile, ReadOptions};
 use crate::problem::{Code, Need, Problem};
-use fullbloom::{DecodeError, MergeError};
+use fullbloom::DecodeError;
+use fullbloom::error::MergeError;
 use fullbloom_any::AnyFilter;
 use fullbloom_dialects::Name;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! What only native filters record: its plan, its hash, its exceptions, its kind.
 
 use crate::text;
-use fullbloom::typed::{KeyField, KeyType};
 use fullbloom_any::{Facts, HashFacts, KindFacts};
 use fullbloom_compact::CompactFacts;
+use fullbloom_core::typed::{KeyField, KeyType};
 use fullbloom_dynamic::{Expiry, Generation, Keep, Mode};
 use serde::Serialize;
 use std::time::{Duration, SystemTime};

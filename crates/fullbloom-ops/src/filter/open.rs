@@ -94,7 +94,8 @@ impl FilterFile {
             }
         }
         self.unlock(&mut filter)?;
-        filter.advance(now);
+        // Without memory to drop expired keys, they stay longer.
+        filter.advance(now).unwrap_or(());
         let doubt = filter.doubt();
         let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
         problems.extend(doubt.map(|doubt| Problem::at(path, Code::Doubtful, doubt)));
@@ -284,8 +285,8 @@ impl<'a> Rebuild<'a> {
                 Err(ChangeError::Size(e)) => *self = Rebuild::NoMemory(e),
                 Err(_) => *self = Rebuild::Impossible,
             },
-            Rebuild::Built(builder) => builder.insert_batch(keys),
-            Rebuild::Solved { builder, .. } => builder.add_batch(keys),
+            Rebuild::Built(builder) => builder.add_batch(keys),
+            Rebuild::Solved { builder, .. } => builder.add_batch(keys).expect("keys are given as bytes"),
             Rebuild::Impossible | Rebuild::NoMemory(_) => {}
         }
     }
@@ -297,7 +298,7 @@ impl<'a> Rebuild<'a> {
     pub(super) fn compare(self, opened: &Opened, missing: u64) -> Result<Option<bool>, SizeError> {
         let mut rebuilt = match self {
             Rebuild::Inserted(rebuilt) => rebuilt,
-            Rebuild::Built(builder) => match builder.finish() {
+            Rebuild::Built(builder) => match builder.build() {
                 Ok(rebuilt) => rebuilt,
                 Err(BuildError::Size(e @ SizeError::Memory { .. })) => return Err(e),
                 Err(_) => return Ok(None),

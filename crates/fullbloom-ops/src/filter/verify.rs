@@ -168,7 +168,8 @@ impl<'a> Lookups<'a> {
     fn batch(&mut self, keys: &[&[u8]]) {
         let is_number = self.key_type.is_number();
         self.answers.resize(keys.len(), false);
-        self.opened.filter.may_contain_batch(keys, &mut self.answers);
+        let asked = self.opened.filter.may_contain_batch_into(keys, &mut self.answers);
+        asked.expect("a place for each key");
         self.asked.keys += keys.len() as u64;
         for (key, _) in keys.iter().zip(&self.answers).filter(|(_, answer)| !**answer) {
             self.asked.missing += 1;

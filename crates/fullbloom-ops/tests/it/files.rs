@@ -13,9 +13,9 @@ use std::fs;
 pub fn filter(dialect: Name, expected: u64, keys: u64) -> Vec<u8> {
     let request = Request { expected_keys: expected, target: Target::Fpr(0.01) };
     let mut builder = any::Builder::new(dialect, &request).unwrap();
-    (0..keys).for_each(|key| builder.insert(format!("key{key}").as_bytes()));
+    (0..keys).for_each(|key| builder.add(format!("key{key}").as_bytes()));
     let mut bytes = Vec::new();
-    builder.finish().unwrap().write_to(&mut bytes).unwrap();
+    builder.build().unwrap().write_to(&mut bytes).unwrap();
     bytes
 }
 

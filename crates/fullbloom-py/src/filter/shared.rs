@@ -29,8 +29,8 @@ impl Filter {
         Filter { held: Held::new(filter), key_type: self.key_type, recorded: self.recorded }
     }
 
-    /// Refuses to add keys of another type than the filter was read with. A filter that this process has built
-    /// takes keys of both types, and then records none.
+    /// Refuses to add keys of another type than the filter was read with. A filter that this process has
+    /// built takes keys of both types, and then records none.
     pub(super) fn require_to_add(&self, given: KeyType) -> PyResult<()> {
         require(self.recorded, given)
     }

@@ -45,9 +45,9 @@ pub fn filter(dialect: Name, expected: u64, fpr: f64, keys: &[Vec<u8>]) -> Vec<u
     let request = Request { expected_keys: expected, target: Target::Fpr(fpr) };
     let mut builder = Builder::new(dialect, &request).unwrap();
     for key in keys {
-        builder.insert(key);
+        builder.add(key);
     }
-    builder.finish().unwrap().encode()
+    builder.finish().unwrap()
 }
 
 /// Unsigned vint.

@@ -68,7 +68,7 @@ impl FilterRanges {
                 hash = hash.wrapping_add(0x9e37_79b9); // other hashes for each filter
                 hash
             };
-            let hits = (0..asked).filter(|_| filter.may_contain_hash(next())).count();
+            let hits = (0..asked).filter(|_| filter.may_contain_raw(next())).count();
             passed += hits as f64 / f64::from(asked) * keys.len() as f64;
             all += keys.len() as f64;
         }

@@ -16,14 +16,14 @@ fn built(name: Name, keys: &[&[u8]]) -> AnyFilter {
     // libbloom accepts no fewer than 1,000 keys.
     let request = Request { expected_keys: keys.len().max(1000) as u64, target };
     let mut builder = Builder::new(name, &request).unwrap();
-    keys.chunks(10_007).for_each(|some| builder.insert_batch(some));
-    builder.finish().unwrap()
+    keys.chunks(10_007).for_each(|some| builder.add_batch(some));
+    builder.build().unwrap()
 }
 
 /// How many of these keys the filter reports absent, with single lookups and in batches.
 fn lost(filter: &AnyFilter, keys: &[&[u8]]) -> usize {
     let mut answers = vec![false; keys.len()];
-    filter.may_contain_batch(keys, &mut answers);
+    filter.may_contain_batch_into(keys, &mut answers).unwrap();
     answers.iter().filter(|&&found| !found).count()
         + keys.iter().filter(|key| !filter.may_contain(key)).count()
 }

@@ -70,7 +70,7 @@ fn is_found(filter: &AnyFilter, keys: &[String], name: Name) {
     assert!(keys.iter().all(|key| filter.may_contain(key.as_bytes())), "{name}");
     let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
     let mut answers = vec![false; keys.len()];
-    filter.may_contain_batch(keys.as_slice(), &mut answers);
+    filter.may_contain_batch_into(keys.as_slice(), &mut answers).unwrap();
     assert!(answers.iter().all(|yes| *yes), "{name}: by batch");
 }
 
@@ -124,11 +124,11 @@ fn rocksdbs_full_filter_is_large_and_its_legacy_one_is_not() {
     assert!(filter.geometry().bit_len > LARGE);
     let (one_by_one, batch, absent) = (keys("one"), keys("batch"), keys("absent"));
     assert!(one_by_one.iter().all(|key| filter.insert(key.as_bytes())));
-    filter.insert_batch(&batch);
+    filter.insert_batch(&batch).unwrap();
     let all = [one_by_one, batch].concat();
     assert!(all.iter().all(|key| filter.may_contain(key.as_bytes())));
-    assert_eq!(filter.count_batch(&all), all.len() as u64);
-    assert_eq!(filter.count_batch(&absent), 0);
+    assert_eq!(filter.count_batch(&all).unwrap(), all.len() as u64);
+    assert_eq!(filter.count_batch(&absent).unwrap(), 0);
     let mut sink = Sink::default();
     filter.write_to(&mut sink).unwrap();
     assert!(sink.len == filter.encoded_len() && sink.last_set.unwrap() > LARGE / 8);

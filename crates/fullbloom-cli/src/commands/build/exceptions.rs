@@ -8,7 +8,8 @@ use crate::input::Keys;
 use crate::output;
 use crate::progress::Progress;
 use crate::text;
-use fullbloom::{ExceptError, Hashing};
+use fullbloom::Hashing;
+use fullbloom::exceptions::ExceptError;
 use fullbloom_any::{AnyFilter, BuildOptions, Members};
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -69,7 +70,7 @@ fn keys_with(good: &mut Keys, hashing: &Hashing, hashes: &HashSet<u64>) -> Resul
     let (mut found, mut of_batch) = (HashSet::new(), Vec::new());
     good.for_each_batch(&Progress::new("known-good keys again", good.total()), |batch| {
         of_batch.resize(batch.keys.len(), 0);
-        hashing.hash_batch(batch.keys, &mut of_batch);
+        hashing.hash_batch_into(batch.keys, &mut of_batch).expect("a place for each key");
         let keys = batch.keys.iter().zip(&of_batch).filter(|(_, hash)| hashes.contains(hash));
         for (key, _) in keys {
             keep(&mut found, key.to_vec())?;

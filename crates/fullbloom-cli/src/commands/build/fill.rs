@@ -22,11 +22,11 @@ pub fn fill(mut builder: Builder, keys: &mut Keys) -> Result<Filled, Refusal> {
     let progress = Progress::new("inserting keys", keys.total());
     match builder.hashing().cloned() {
         Some(hashing) => keys.in_order_hashed(&progress, threads(), &hashing, |hashes| {
-            builder.insert_hashes(hashes);
+            builder.add_hashes(hashes);
             Ok(flow(&builder))
         })?,
         None => keys.for_each_batch(&progress, |batch| {
-            builder.insert_batch(batch.keys);
+            builder.add_batch(batch.keys);
             Ok(flow(&builder))
         })?,
     }
@@ -42,7 +42,7 @@ pub fn fill_without(
 ) -> Result<Filled, Refusal> {
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {
-        builder.insert_batch(others(batch.keys, without).as_slice());
+        builder.add_batch(others(batch.keys, without).as_slice());
         Ok(flow(&builder))
     })?;
     drop(progress);
@@ -52,7 +52,7 @@ pub fn fill_without(
 /// The finished filter.
 pub fn finish(builder: Builder) -> Result<Filled, Refusal> {
     let (inserted, exceeded) = (builder.inserted(), builder.exceeded());
-    Ok(Filled { filter: builder.finish()?, inserted, exceeded })
+    Ok(Filled { filter: builder.build()?, inserted, exceeded })
 }
 
 /// No more keys are read for a builder that has failed.

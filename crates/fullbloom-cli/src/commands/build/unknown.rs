@@ -19,7 +19,7 @@ pub fn build(options: &BuildOptions, may_grow: bool, keys: &mut Keys) -> Result<
         Collected::All(mut spool) => {
             let progress = Progress::new("inserting keys", Some(8 * spool.len()));
             let mut builder = options.clone().expected_keys(spool.len()).begin()?;
-            spool.read(&progress, |hashes| builder.insert_hashes(hashes))?;
+            spool.read(&progress, |hashes| builder.add_hashes(hashes))?;
             finish(builder)
         }
         Collected::TooMany => {
@@ -57,7 +57,7 @@ fn collect(
         match &mut collected {
             Collected::TooMany => {}
             Collected::Growing(builder) => {
-                builder.insert_hashes(hashes);
+                builder.add_hashes(hashes);
                 return Ok(flow(builder));
             }
             Collected::All(spool) if in_memory && !spool.has_room_for(hashes.len()) => {
@@ -92,8 +92,8 @@ fn collect(
 
 /// Inserts the keys kept so far, and those that could not be kept.
 fn move_into(builder: &mut Builder, spool: &mut HashSpool, last: &[u64]) -> Result<(), Failure> {
-    spool.read(&Progress::hidden(), |hashes| builder.insert_hashes(hashes))?;
-    builder.insert_hashes(last);
+    spool.read(&Progress::hidden(), |hashes| builder.add_hashes(hashes))?;
+    builder.add_hashes(last);
     Ok(())
 }
 

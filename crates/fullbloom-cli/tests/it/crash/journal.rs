@@ -4,7 +4,7 @@
 use super::trace::{self, Deed};
 use super::{FEW, kill_points};
 use crate::common::{Dir, command, run};
-use fullbloom::keys::Hashes;
+use fullbloom::Hashing;
 use fullbloom_any::StoredFilter;
 use fullbloom_dynamic::JournalWriter;
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
@@ -23,7 +23,7 @@ fn keys(numbers: std::ops::Range<u64>) -> String {
 }
 
 fn hashes(filter: &DynamicFilter, numbers: std::ops::Range<u64>) -> Vec<u64> {
-    numbers.map(|i| filter.hash(format!("key{i}").as_bytes())).collect()
+    numbers.map(|i| filter.hash(format!("key{i}").as_bytes()).to_raw()).collect()
 }
 
 /// Hashes of further keys, whose bytes nobody needs.
@@ -37,13 +37,13 @@ fn prepare(dir: &Dir, old: u64, saved: u64) -> Vec<u64> {
     let path = dir.path("d/f");
     let mut filter = DynamicFilter::new(DynamicOptions::new(1_000, 1e-13)).unwrap();
     let mut all: Vec<u64> = other_hashes(old).collect();
-    filter.insert_batch(&Hashes(&all)).unwrap();
+    filter.insert_batch(&Hashing::default().hashes(&all)).unwrap();
     let mut writer = JournalWriter::new(Claim::new(&path).unwrap());
     writer.save(&filter).unwrap();
     if saved > 0 {
         let hashes = hashes(&filter, 0..saved);
         let mut new = vec![false; hashes.len()];
-        filter.insert_batch_new(&Hashes(&hashes), &mut new[..]).unwrap();
+        filter.insert_batch_new(&Hashing::default().hashes(&hashes), &mut new[..]).unwrap();
         writer.record(&filter, &hashes, &new);
         writer.save(&filter).unwrap();
         assert!(dir.path("d/f.journal").exists());
@@ -85,8 +85,9 @@ fn judged(dir: &Dir, old: &Files, hashes: &[u64], when: &str) -> u64 {
     if dir.read("d/f") == old["f"] {
         before = &before[before.len() - 2 * SAVED as usize..];
     }
-    assert_eq!(filter.count_batch(&Hashes(before)), before.len() as u64, "{when}: a saved key is lost");
-    let new = filter.count_batch(&Hashes(new));
+    let own = |hashes| filter.count_batch(&Hashing::default().hashes(hashes)).unwrap();
+    assert_eq!(own(before), before.len() as u64, "{when}: a saved key is lost");
+    let new = own(new);
     assert!(new == 0 || new == NEW, "{when}: {new} of {NEW} new keys");
     new
 }

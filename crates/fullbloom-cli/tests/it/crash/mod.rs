@@ -15,7 +15,7 @@ mod scylla;
 mod trace;
 
 use crate::common;
-use fullbloom::Mapped;
+use fullbloom::storage::Mapped;
 use fullbloom_testkit::steps::{self, Steps};
 use scenes::{SCENARIOS, Scene};
 use std::os::unix::process::CommandExt;
@@ -140,8 +140,8 @@ fn deeds(call: &Call) -> &'static [Deed] {
     }
 }
 
-/// Whether this is done to the call at this index. What changes files gets one of the disk's errors each time,
-/// and is always tried with half a write.
+/// Whether this is done to the call at this index. What changes files gets one of the disk's errors each
+/// time, and is always tried with half a write.
 #[cfg(target_arch = "x86_64")]
 fn is_done(deed: Deed, call: &Call, at: u64, scene: &Scene, steps: Steps) -> bool {
     let disk_errors = [libc::ENOSPC, libc::EIO, libc::EDQUOT];

@@ -84,12 +84,15 @@ fn hashes_and_keys_give_the_same_bytes() {
         for i in 0..1200u32 {
             let key = i.to_be_bytes();
             keys.add(&key);
-            hashes.add_hash(hashes.hash(&key));
+            hashes.add_hash(hashes.hash(&key)).unwrap();
             built.add(&key);
         }
         let bytes = keys.finish().unwrap();
         assert_eq!(keys.entries(), 0);
         assert_eq!(bytes, hashes.finish().unwrap(), "{kind:?}");
         assert_eq!(bytes, built.build().unwrap().encode(), "{kind:?}");
+        let other = KINDS.map(|kind| Builder::new(Policy::new(kind, 10.0).unwrap()).hash(b"key"));
+        let taken = other.map(|hash| hashes.add_hash(hash).is_ok());
+        assert_eq!(taken, KINDS.map(|other| (other == FilterType::Legacy) == (kind == FilterType::Legacy)));
     }
 }
