@@ -10,7 +10,7 @@ use fullbloom_core::bits::{self, Owned};
 use fullbloom_core::error::BuildError;
 use fullbloom_core::error::{DecodeError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::keys::{Hashes, Key, Keys};
+use fullbloom_core::keys::{Hashes, Key, Keys, look_up};
 use fullbloom_core::native::exceptions::Exceptions;
 use fullbloom_core::native::format::Decoded;
 use fullbloom_core::native::guard::{Except, ExceptError, ExceptionFacts};
@@ -207,14 +207,9 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
         keys: &K,
         answers: impl Into<Answers<'a>>,
     ) -> Result<(), KeysError> {
-        let mut answers = answers.into();
-        answers.require_places(keys.count())?;
-        keys.require(&self.compact.hasher, self.key_type())?;
-        self.compact.test_batch(self.bits.as_ref(), keys, answers.reborrow());
-        if let Some(validity) = keys.validity() {
-            validity.clear_nulls(&mut answers, keys.count());
-        }
-        Ok(())
+        look_up(keys, &self.compact.hasher, self.key_type(), answers.into(), |answers| {
+            self.compact.test_batch(self.bits.as_ref(), keys, answers);
+        })
     }
 
     /// How many of these keys may be present.

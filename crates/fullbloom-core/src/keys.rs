@@ -34,7 +34,7 @@ pub use column::Column;
 pub use hash::{Hashes, KeyHashOf};
 pub use hasher::{KeyHasher, origin_of};
 pub use key::{Key, TakesIntegers};
-pub use validity::{Nullable, Validity, each_valid, each_valid_new};
+pub use validity::{Nullable, Validity, each_valid, each_valid_new, look_up};
 
 use crate::bits::prefetch;
 use crate::error::KeysError;

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::{DecodeError, InsertError, KeysError, MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::keys::{Key, KeyHashOf, KeyHasher, Keys, each_valid, each_valid_new};
+use fullbloom_core::keys::{Key, KeyHashOf, KeyHasher, Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::sizing::{Geometry, Request, Target};
 use fullbloom_core::typed::{TypeError, Value};
 
@@ -116,14 +116,9 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         keys: &K,
         answers: impl Into<Answers<'a>>,
     ) -> Result<(), KeysError> {
-        let mut answers = answers.into();
-        answers.require_places(keys.count())?;
-        keys.require(self.dialect.hasher(), None)?;
-        self.dialect.test_batch(self.bits.as_ref(), keys, answers.reborrow());
-        if let Some(validity) = keys.validity() {
-            validity.clear_nulls(&mut answers, keys.count());
-        }
-        Ok(())
+        look_up(keys, self.dialect.hasher(), None, answers.into(), |answers| {
+            self.dialect.test_batch(self.bits.as_ref(), keys, answers);
+        })
     }
 
     /// How many of these keys may be present.

@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use fullbloom_core::error::{InsertError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::{Answers, eight_bools, hash_all};
-use fullbloom_core::keys::{Keys, each_valid, each_valid_new};
+use fullbloom_core::keys::{Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::hashing::Hasher;
 
 /// Keys hashed at once; a multiple of 64.
@@ -46,28 +46,24 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         keys: &K,
         answers: impl Into<Answers<'a>>,
     ) -> Result<(), KeysError> {
-        let mut answers = answers.into();
-        answers.require_places(keys.count())?;
-        keys.require(&self.hasher, self.key_type())?;
-        if self.head.locked.is_some() {
-            answers.fill(keys.count(), true);
-            return Ok(());
-        }
-        let done = chunks(keys, 0, &self.hasher, Some(answers.reborrow()), |hashes, len, bits| {
-            match &self.store {
-                Store::Shards(shards) => match shards.even() {
-                    Some(even) => cpu().run(Look { filter: self, store: even, hashes, len, bits }),
-                    None => cpu().run(Look { filter: self, store: shards.as_ref(), hashes, len, bits }),
-                },
-                Store::Flat(flat) => cpu().run(Look { filter: self, store: flat.even(), hashes, len, bits }),
+        look_up(keys, &self.hasher, self.key_type(), answers.into(), |mut answers| {
+            if self.head.locked.is_some() {
+                return answers.fill(keys.count(), true);
             }
-            Ok::<(), core::convert::Infallible>(())
-        });
-        let Ok(_) = done;
-        if let Some(validity) = keys.validity() {
-            validity.clear_nulls(&mut answers, keys.count());
-        }
-        Ok(())
+            let done = chunks(keys, 0, &self.hasher, Some(answers), |hashes, len, bits| {
+                match &self.store {
+                    Store::Shards(shards) => match shards.even() {
+                        Some(even) => cpu().run(Look { filter: self, store: even, hashes, len, bits }),
+                        None => cpu().run(Look { filter: self, store: shards.as_ref(), hashes, len, bits }),
+                    },
+                    Store::Flat(flat) => {
+                        cpu().run(Look { filter: self, store: flat.even(), hashes, len, bits });
+                    }
+                }
+                Ok::<(), core::convert::Infallible>(())
+            });
+            let Ok(()) = done;
+        })
     }
 
     /// How many of these keys may be present.

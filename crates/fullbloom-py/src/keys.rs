@@ -222,7 +222,7 @@ fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 impl<'py> Source<'py> {
-    /// The objects, group by group; nothing if the keys are none.
+    /// The objects, group by group. Without keys there is no group.
     fn groups(&self) -> PyResult<Option<Groups<'_, 'py>>> {
         match self {
             Source::Objects(object) => object.try_iter().map(Groups::Objects).map(Some),

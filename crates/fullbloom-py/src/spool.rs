@@ -82,7 +82,7 @@ pub struct Reader<'a, 'py> {
 }
 
 impl Reader<'_, '_> {
-    /// Takes the next group; false if there is none.
+    /// Takes the next group. Returns false after the last one.
     pub fn fill(&mut self, gathered: &mut Gathered) -> PyResult<bool> {
         if let Some(file) = self.file {
             let read =

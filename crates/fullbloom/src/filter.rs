@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use fullbloom_core::bits::{self, Owned};
 use fullbloom_core::error::{DecodeError, InsertError, KeysError, MergeError, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
-use fullbloom_core::keys::{Hashes, Key, Keys, each_valid, each_valid_new};
+use fullbloom_core::keys::{Hashes, Key, Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::bare;
 use fullbloom_core::native::exceptions::Exceptions;
 use fullbloom_core::native::guard::{Except, ExceptError, ExceptionFacts};
@@ -283,14 +283,9 @@ impl<S: AsRef<[u8]>> Filter<S> {
         keys: &K,
         answers: impl Into<Answers<'a>>,
     ) -> Result<(), KeysError> {
-        let mut answers = answers.into();
-        answers.require_places(keys.count())?;
-        keys.require(&self.native.hasher, self.key_type())?;
-        self.native.test_batch(self.bits.as_ref(), keys, answers.reborrow());
-        if let Some(validity) = keys.validity() {
-            validity.clear_nulls(&mut answers, keys.count());
-        }
-        Ok(())
+        look_up(keys, &self.native.hasher, self.key_type(), answers.into(), |answers| {
+            self.native.test_batch(self.bits.as_ref(), keys, answers);
+        })
     }
 
     /// How many of these keys may be present.

@@ -39,7 +39,7 @@ const TOGETHER: usize = 64;
 const AHEAD: usize = 12;
 
 impl<S> FilterSet<S> {
-    /// No filters.
+    /// An empty set of filters.
     pub fn new() -> FilterSet<S> {
         FilterSet { filters: Vec::new() }
     }

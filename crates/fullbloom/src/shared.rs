@@ -9,7 +9,7 @@ use fullbloom_core::bits::atomic::{self, AtomicBits, Mask};
 use fullbloom_core::bits::prefetch;
 use fullbloom_core::error::{InsertError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::{self, Answers, Pipe, Source};
-use fullbloom_core::keys::{Key, Keys, each_valid};
+use fullbloom_core::keys::{Key, Keys, each_valid, look_up};
 use fullbloom_core::native::hashing::{Hasher, Hashing};
 use fullbloom_core::native::sizing::Sizing;
 use fullbloom_core::probe::lines::{LINE, Lines};
@@ -161,15 +161,11 @@ impl SharedFilter {
         keys: &K,
         answers: impl Into<Answers<'a>>,
     ) -> Result<(), KeysError> {
-        let mut answers = answers.into();
-        answers.require_places(keys.count())?;
-        keys.require(&self.native.hasher, self.native.head.key_type)?;
-        let pipe = Together { filter: self, work: |hash| self.test(hash) };
-        pipeline::collect(pipe, Source::new(keys, &self.native.hasher), answers.reborrow());
-        if let Some(validity) = keys.validity() {
-            validity.clear_nulls(&mut answers, keys.count());
-        }
-        Ok(())
+        let hasher = &self.native.hasher;
+        look_up(keys, hasher, self.native.head.key_type, answers.into(), |answers| {
+            let pipe = Together { filter: self, work: |hash| self.test(hash) };
+            pipeline::collect(pipe, Source::new(keys, hasher), answers);
+        })
     }
 
     /// The hash of a key, for lookups in several filters with the same seed or secret.

@@ -1,13 +1,13 @@
 //! What a program writes first, and one integer as one key in every width, sign and form.
 
 use fullbloom::keys::Hasher;
-use fullbloom::keys::{Column, Key};
+use fullbloom::keys::{Column, Key, Nullable};
 use fullbloom::{FilterBuilder, SizeError};
 use fullbloom::{Hashing, SharedFilter};
-use fullbloom_compact::CompactFilter;
+use fullbloom_compact::{CompactBuilder, CompactFilter};
 use fullbloom_dialects::Filter;
-use fullbloom_dialects::Spark;
 use fullbloom_dialects::typed::Value;
+use fullbloom_dialects::{Spark, rocksdb};
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions, Mode};
 
 #[test]
@@ -194,4 +194,48 @@ fn a_program_can_have_its_own_keys() {
     assert!(filter.may_contain(("", Address { host: 1, port: 2 })) == filter.may_contain(("", (1, 2))));
     filter.insert_batch(&[Hashing::default().hash("given")][..]).unwrap();
     assert!(filter.may_contain("given"));
+}
+
+#[test]
+fn nulls_are_no_keys_in_every_kind_and_dialect() {
+    let keys: Vec<u64> = (0..300).collect();
+    // The second run of 64 keys is all null, the third all valid.
+    let is_valid = |key: u64| key / 64 == 2 || (key / 64 != 1 && key.is_multiple_of(3));
+    let bitmap: Vec<u8> =
+        (0..38).map(|byte| (0..8).fold(0, |b, i| b | u8::from(is_valid(8 * byte + i)) << i)).collect();
+    let valid: Vec<u64> = keys.iter().copied().filter(|key| is_valid(*key)).collect();
+    let expected: Vec<bool> = keys.iter().map(|key| is_valid(*key)).collect();
+    let column = || Nullable::new(Column(&keys), &bitmap, 0);
+    for mode in [Mode::Set, Mode::Counting] {
+        let empty = || DynamicFilter::new(DynamicOptions::new(300, 1e-9).mode(mode)).unwrap();
+        let (mut dynamic, mut by_valid, mut new) = (empty(), empty(), vec![true; 300]);
+        dynamic.insert_batch_new(&column(), &mut new).unwrap();
+        by_valid.insert_batch(&Column(&valid)).unwrap();
+        assert!(new == expected && dynamic.encode() == by_valid.encode());
+        assert_eq!(dynamic.may_contain_batch(&column()), Ok(expected.clone()));
+        dynamic.insert_batch(&column()).unwrap();
+        let copies = if mode == Mode::Counting { 2 } else { 1 };
+        assert_eq!(dynamic.keys(), copies * valid.len() as u64);
+        if mode == Mode::Counting {
+            let mut removed = vec![true; 300];
+            dynamic.remove_batch(&column(), &mut removed).unwrap();
+            assert!(removed == expected && dynamic.keys() == valid.len() as u64);
+        }
+    }
+    let mut builder = CompactBuilder::new(1e-9).unwrap();
+    builder.add_batch(&column()).unwrap();
+    let compact = builder.build().unwrap();
+    assert_eq!(
+        (compact.keys(), compact.may_contain_batch(&column())),
+        (valid.len() as u64, Ok(expected.clone()))
+    );
+    let (mut spark, mut new) = (Filter::<Spark>::with_fpr(300, 1e-6).unwrap(), vec![true; 300]);
+    spark.insert_batch_new(&column(), &mut new).unwrap();
+    assert!(
+        valid.iter().all(|key| spark.may_contain(*key)) && spark.may_contain_batch(&column()) == Ok(expected)
+    );
+    let mut rocksdb =
+        rocksdb::Builder::new(rocksdb::Policy::new(rocksdb::FilterType::FastLocal, 10.0).unwrap());
+    rocksdb.add_batch(&column()).unwrap();
+    assert_eq!(rocksdb.entries(), valid.len() as u64);
 }

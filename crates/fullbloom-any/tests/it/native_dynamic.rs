@@ -296,7 +296,7 @@ fn random_operations_agree_with_the_model() {
 /// Ten million operations and more keys: `cargo test --release -p fullbloom-any --test it native_dynamic --
 /// --ignored`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "minutes: cargo test --release -p fullbloom-any --test it native_dynamic -- --ignored"]
 fn ten_million_random_operations_agree_with_the_model() {
     run_all(10_000_000);
     run(DynamicOptions::new(1_000, 0.01).up_to(10_000_000), Mode::Set, 3_000_000, 4_000_000, 77);
@@ -383,7 +383,7 @@ fn the_measured_rate_is_the_stated_one() {
 
 /// Ten and a hundred million keys: as the ten million operations above.
 #[test]
-#[ignore = "takes minutes and a gigabyte"]
+#[ignore = "minutes, a gigabyte: cargo test --release -p fullbloom-any --test it native_dynamic -- --ignored"]
 fn the_measured_rate_is_the_stated_one_at_every_size() {
     for keys in [10_000_000, 100_000_000] {
         rate_is_stated(keys, 0.01, DynamicOptions::new(keys, 0.01));
@@ -588,7 +588,7 @@ fn other_kinds_are_refused_and_named() {
 /// How long single insertions take while a filter grows from room for 1,000 keys:
 /// `cargo test --release -p fullbloom-any --test it native_dynamic::how_long -- --ignored --nocapture`.
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "a measurement; the command is above"]
 fn how_long_the_longest_insertions_take_while_a_filter_grows() {
     for mode in [Mode::Set, Mode::Counting] {
         let mut filter =

@@ -119,6 +119,25 @@ impl<H: KeyHasher, K: Keys<H>> Keys<H> for Nullable<'_, K> {
     }
 }
 
+/// The lookup of a batch: checks the keys and the places for the answers, calls `test`, and answers "no" for null
+/// keys. What every filter does around its own pipeline.
+#[inline]
+pub fn look_up<H: KeyHasher, K: Keys<H> + ?Sized>(
+    keys: &K,
+    hasher: &H,
+    recorded: Option<KeyType>,
+    mut answers: Answers<'_>,
+    test: impl FnOnce(Answers<'_>),
+) -> Result<(), KeysError> {
+    answers.require_places(keys.count())?;
+    keys.require(hasher, recorded)?;
+    test(answers.reborrow());
+    if let Some(validity) = keys.validity() {
+        validity.clear_nulls(&mut answers, keys.count());
+    }
+    Ok(())
+}
+
 /// Calls `take` with the hashes of the keys that are not null, some at a time.
 pub fn each_valid<H: KeyHasher, K: Keys<H> + ?Sized, E>(
     keys: &K,
