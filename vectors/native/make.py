@@ -110,7 +110,7 @@ def positions(h, lines, block_lines, probes, blocks):
         a, b = (x[0], x[1]) if i == 0 else (x[i + 1], x[i + 2])
         fields = ((a << 32 | a >> 32) & M) ^ b
         for p in range(probes):
-            lane = ((b >> 29) + p) % 8
+            lane = ((b >> 5) + p) % 8
             field = fields >> 8 * lane & 255
             word = lane + 8 * (field >> 7)
             out.append(line * 512 + word * 32 + 31 - (field & 31))
@@ -118,11 +118,14 @@ def positions(h, lines, block_lines, probes, blocks):
 
 
 def set_bits(array, bits):
-    new = False
     for bit in bits:
-        new |= not array[bit >> 3] >> (bit & 7) & 1
         array[bit >> 3] |= 1 << (bit & 7)
-    return new
+
+
+def estimate(array, probes):
+    """The number of keys that a fast filter stores."""
+    ones, bits = sum(byte.bit_count() for byte in array), 8 * len(array)
+    return M if ones == bits else int(-bits / probes * math.log1p(-ones / bits) + 0.5)
 
 
 CRC = []
@@ -147,9 +150,9 @@ FILTER, BITS, LABEL, SUMS, SECRET = range(1, 6)
 EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC, KEY_FIELD = range(11, 16)
 
 
-def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0, key_type=0):
+def record(layout, blocks, seed_field, hash_kind, expected, count, flags=0, key_type=0):
     lines, block_lines, probes = layout
-    return struct.pack("<8B4Q24x", 2, hash_kind, lines, block_lines, probes, estimated, key_type, 0, blocks, seed_field, expected, count)
+    return struct.pack("<8B4Q24x", 2, hash_kind, lines, block_lines, probes, flags, key_type, 0, blocks, seed_field, expected, count)
 
 
 def assemble(records, array, label=b"", secret=b"", further=(), further_data=()):
@@ -178,10 +181,11 @@ def assemble(records, array, label=b"", secret=b"", further=(), further_data=())
     return b"\x89FBLOOM\n" + struct.pack("<I", crc32c(rest)) + rest + data
 
 
-def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0, key_type=0, key_field=b""):
+def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, flags=0, key_type=0, key_field=b""):
     array = bytearray(blocks * layout[1] * 64)
-    count = sum(set_bits(array, positions(hasher(key), *layout, blocks)) for key in keys)
-    records = record(layout, blocks, seed_field, hash_kind, expected, count, estimated, key_type)
+    for key in keys:
+        set_bits(array, positions(hasher(key), *layout, blocks))
+    records = record(layout, blocks, seed_field, hash_kind, expected, estimate(array, layout[0] * layout[2]), flags, key_type)
     further = [(KEY_FIELD, key_field)] if key_field else []
     further += [(EXCEPTIONS, exceptions[0])] if exceptions else []
     further_data = [(EXCEPTION_DATA, exceptions[1])] if exceptions else []
@@ -455,7 +459,7 @@ def main():
 
     write("one-line.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100))
     write("two-lines.bloom", file((2, 64, 7), 1, keys, seeded(7), 7, 1, 1000, label="zwei Zeilen für jeden Schlüssel".encode()))
-    write("four-lines.bloom", file((4, 8, 8), 3, keys, seeded(M), M, 1, 0, estimated=1))
+    write("four-lines.bloom", file((4, 8, 8), 3, keys, seeded(M), M, 1, 0))
     keyed = lambda key: siphash13(key, secret)
     write("keyed.bloom", file((1, 1, 8), 4, keys, keyed, check_value(secret), 2, 100))
     write("keyed-with-secret.bloom", file((1, 1, 8), 4, keys, keyed, check_value(secret), 2, 100, label=b"open", secret=secret))
@@ -466,7 +470,7 @@ def main():
         write(f"{name}-keys.bloom", file((1, 1, 6), 2, typed, seeded(0), 0, 1, 100, key_type=key_type))
 
     # Keys that were trimmed and converted to lower case.
-    write("formed-keys.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100, estimated=2 | 4))
+    write("formed-keys.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100, flags=2 | 4))
 
     # Keys that were the third field of lines in CSV.
     field = struct.pack("<I2B2x", 3, ord(","), 1)

@@ -1,5 +1,6 @@
 //! The facts that a native filter of any kind reports about itself.
 
+use crate::kind::Kind;
 use crate::stored::{StoredFilter, each_kind};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,9 +21,9 @@ pub struct Facts {
     pub hash: HashFacts,
     /// The number of keys it was sized for; 0 when that is unknown.
     pub expected_keys: u64,
-    /// Insertions of new keys; for a filter that supports deletion, insertions minus deletions.
+    /// The number of keys; for a filter that supports deletion, insertions minus deletions.
     pub keys: u64,
-    /// Whether `keys` is an estimate.
+    /// Whether `keys` is estimated from the bits, as for every fast filter.
     pub keys_are_estimated: bool,
     /// Whether it holds more keys than it was sized for; for a dynamic filter, than it keeps its rate for.
     pub is_overfull: bool,
@@ -80,6 +81,14 @@ pub enum KindFacts {
 }
 
 impl StoredFilter {
+    /// Whether it has no keys.
+    pub(crate) fn is_empty(&self) -> bool {
+        let no_bits = |bits: &[u8]| bits.iter().all(|byte| *byte == 0);
+        each_kind!(self, filter => fast no_bits(filter.bits()), compact filter.keys() == 0, dynamic {
+            filter.keys() == 0
+        })
+    }
+
     /// The number of its keys; see [`Facts::keys`].
     pub fn keys(&self) -> u64 {
         each_kind!(self, filter => filter.keys())
@@ -108,7 +117,7 @@ impl StoredFilter {
             },
             expected_keys: head.expected_keys,
             keys: self.keys(),
-            keys_are_estimated: head.estimated,
+            keys_are_estimated: self.kind() == Kind::Fast,
             is_overfull: self.is_overfull(),
             planned_fpr: each_kind!(self, filter => filter.planned_fpr()),
             exceptions: ExceptionFacts::of(head),

@@ -109,7 +109,7 @@ impl AnyFilter {
     pub fn note_key_type(&mut self, key_type: KeyType) {
         match self.as_native_mut() {
             Some(stored) if stored.is_owned() => {
-                let is_empty = stored.keys() == 0;
+                let is_empty = stored.is_empty();
                 stored.head_mut().note_key_type(key_type, is_empty);
             }
             _ => {}

@@ -7,7 +7,7 @@ use fullbloom::Filter;
 use fullbloom_core::error::MergeError;
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::native::head::{Head, lines};
-use fullbloom_core::sizing::{Geometry, estimated_keys};
+use fullbloom_core::sizing::Geometry;
 use fullbloom_core::typed::{TypeError, Value};
 use fullbloom_dialects::Name;
 use fullbloom_dynamic::RemoveError;
@@ -219,8 +219,8 @@ impl StoredFilter {
 /// As of [`StoredFilter::occupancy`], in one pass over the lines.
 fn fast_occupancy<S: AsRef<[u8]>>(filter: &Filter<S>) -> (u64, Option<f64>, f64) {
     let (set_bits, share) = filter.shape().occupancy_now(lines(filter.bits()));
-    let Geometry { bit_len, probes, .. } = filter.geometry();
-    (set_bits, estimated_keys(set_bits, bit_len, probes), filter.head().fpr(share))
+    let keys = filter.shape().keys_of(set_bits);
+    (set_bits, keys, filter.head().fpr(share, keys))
 }
 
 /// Why nothing can be merged into a fast filter that owns its memory and takes no keys.

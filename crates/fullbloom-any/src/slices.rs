@@ -5,20 +5,19 @@
 //!   keys of one machine ─► Scatter: hashes, by slice ──┐ sent to
 //!   keys of another     ─► Scatter: hashes, by slice ──┤ whoever has the slice
 //!                                                      ▼
-//!                              Slice: bits, new keys, checksums ─► front, then the bits of all slices = the file
+//!                              Slice: bits, their number, checksums ─► front, then the bits of all slices = the file
 //! ```
 //!
-//! All lines of a key are in one block, and so in one slice. A slice therefore knows by itself which keys are
-//! new. If its hashes arrive in the order of the keys, the file equals, byte for byte, that of a filter into
-//! which the keys were inserted one after the other.
+//! All lines of a key are in one block, and so in one slice. Hashes may arrive in any order and repeat: the file
+//! equals, byte for byte, that of a filter into which the keys were inserted on one machine.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
-use fullbloom_core::bits::Owned;
+use fullbloom_core::bits::{self, Owned};
 use fullbloom_core::error::{KeysError, SizeError};
-use fullbloom_core::kernel::lines::GROUP;
+use fullbloom_core::kernel::lines::CHUNK;
 use fullbloom_core::keys::Keys;
 use fullbloom_core::native::format::{Encoder, checksums, chunk_len};
 use fullbloom_core::native::hashing::{Hasher, Hashing};
@@ -125,7 +124,7 @@ impl Slicing {
         let blocks = self.blocks(number);
         let block_bytes = self.shape.layout.block_len() / 8;
         let bits = Owned::zeroed((blocks.end - blocks.start) * block_bytes)?;
-        Ok(Slice { shape: self.shape, blocks, bits, keys: 0 })
+        Ok(Slice { shape: self.shape, blocks, bits })
     }
 
     fn blocks(&self, number: u64) -> Range<u64> {
@@ -149,9 +148,8 @@ impl Slicing {
             }
             sums.extend_from_slice(&facts.sums);
         }
-        let keys = facts.iter().fold(0u64, |keys, facts| keys.saturating_add(facts.keys));
-        let head = Head { keys, ..self.head.clone() };
-        Ok(Encoder::fast(&head, &self.shape, &[]).front(&sums))
+        let set_bits = facts.iter().fold(0u64, |sum, facts| sum.saturating_add(facts.set_bits));
+        Ok(Encoder::fast(&self.head, &self.shape, &[], self.shape.stored_keys(set_bits)).front(&sums))
     }
 }
 
@@ -161,26 +159,18 @@ pub struct Slice {
     shape: Shape,
     blocks: Range<u64>,
     bits: Owned,
-    keys: u64,
 }
 
 impl Slice {
-    /// Adds the keys of these hashes, in this order. Returns how many were new. If one belongs to another
-    /// slice, none is added.
-    pub fn insert_hashes(&mut self, hashes: &[u64]) -> Result<u64, SliceError> {
+    /// Adds the keys of these hashes. If one belongs to another slice, none is added.
+    pub fn insert_hashes(&mut self, hashes: &[u64]) -> Result<(), SliceError> {
         let strays = |hash: &u64| !self.blocks.contains(&block_of(*hash, self.shape.blocks));
         if let Some(at) = hashes.iter().position(strays) {
             return Err(SliceError::Stray { at, hash: hashes[at] });
         }
         let lines = self.bits.as_mut().as_chunks_mut().0;
-        let new = self.shape.set_part(lines, self.blocks.start, hashes);
-        self.keys += new;
-        Ok(new)
-    }
-
-    /// How many keys were new.
-    pub fn keys(&self) -> u64 {
-        self.keys
+        self.shape.set_part(lines, self.blocks.start, hashes, &[]);
+        Ok(())
     }
 
     /// The bits, as in the file.
@@ -191,22 +181,23 @@ impl Slice {
     /// The facts of the slice for the front of the file. Reads all its bits.
     pub fn facts(&self) -> SliceFacts {
         let chunk = chunk_len(self.shape.byte_len());
-        SliceFacts { keys: self.keys, sums: checksums(&[self.bits()], chunk as usize) }
+        let set_bits = bits::count_ones(self.bits(), 8 * self.bits().len() as u64);
+        SliceFacts { set_bits, sums: checksums(&[self.bits()], chunk as usize) }
     }
 }
 
 /// The facts of a slice that the front of a file needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceFacts {
-    /// How many keys were new.
-    pub keys: u64,
+    /// How many of its bits are set.
+    pub set_bits: u64,
     /// The checksums of its chunks, one after the other, four bytes each.
     pub sums: Vec<u8>,
 }
 
-/// The keys of one machine, hashed and sorted by slice, in order of arrival.
+/// The keys of one machine, hashed and sorted by slice.
 ///
-/// A key that repeats soon is left out, which changes nothing: it would not be new.
+/// A key that repeats soon is left out: it would set no bit.
 #[derive(Debug)]
 pub struct Scatter {
     slicing: Slicing,
@@ -231,9 +222,9 @@ impl Scatter {
     /// If the keys are hashes with another seed or secret. None is added.
     pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), KeysError> {
         keys.require(&self.slicing.hasher, None)?;
-        let mut hashes = [0; GROUP];
-        for start in (0..keys.count()).step_by(GROUP) {
-            let len = (keys.count() - start).min(GROUP);
+        let mut hashes = [0; CHUNK];
+        for start in (0..keys.count()).step_by(CHUNK) {
+            let len = (keys.count() - start).min(CHUNK);
             keys.hash_into(&self.slicing.hasher, start, &mut hashes[..len], false);
             let kept = keys.validity().map_or(len, |validity| validity.keep_valid(start, &mut hashes[..len]));
             for &hash in &hashes[..kept] {

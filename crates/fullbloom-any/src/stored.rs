@@ -78,9 +78,9 @@ impl Header {
         let verify = || if check == Check::All { decoded.verify(file) } else { Ok(()) };
         Ok(match decoded.layout {
             LAYOUT_LINES => {
-                let (head, shape) = decoded.fast(file)?;
+                let filter = Filter::of_file(decoded, file, ())?;
                 verify()?;
-                Header::Fast(Filter::from_parts(shape, head, ()))
+                Header::Fast(filter)
             }
             LAYOUT_COMPACT => {
                 let filter = CompactFilter::of_file(decoded, file, ())?;

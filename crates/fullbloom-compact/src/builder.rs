@@ -223,7 +223,7 @@ impl CompactFilter {
             builder.add_valid(&Hashes::new(&some, &builder.hasher.clone()))?;
         }
         let Constructed { shape, array, keys } = construct(builder.keys, builder.columns, 1)?;
-        let head = Head { keys, expected_keys: keys, estimated: false, ..head };
+        let head = Head { keys, expected_keys: keys, ..head };
         Ok(CompactFilter { compact: Compact::from_parts(shape, head), bits: array })
     }
 }

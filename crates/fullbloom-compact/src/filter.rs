@@ -364,6 +364,10 @@ impl<S: AsRef<[u8]>> Except for CompactFilter<S> {
         &self.compact.hasher
     }
 
+    fn keys(&self) -> u64 {
+        self.compact.head.keys
+    }
+
     fn test_hashes(&self, hashes: &[u64], found: &mut [u64]) {
         self.compact.test_batch(self.bits.as_ref(), &Hashes::new(hashes, &self.compact.hasher), found.into());
     }

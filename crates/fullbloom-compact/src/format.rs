@@ -79,6 +79,7 @@ pub(crate) fn encoder<'a>(head: &'a Head, shape: &Shape, bits: &'a [u8]) -> Enco
     let byte_len = shape.byte_len();
     Encoder {
         head,
+        keys: head.keys,
         layout: [LAYOUT_COMPACT, shape.words as u8, shape.further as u8, 0],
         blocks: byte_len / ALIGN,
         byte_len,

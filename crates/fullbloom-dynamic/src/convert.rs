@@ -90,7 +90,6 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let bits = Owned::zeroed(shape.byte_len())?;
         let head = Head {
             keys: 0,
-            estimated: false,
             hash_bits: self.plan.bits,
             expected_keys: request.expected_keys,
             ..self.head.clone()

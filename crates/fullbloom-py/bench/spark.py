@@ -2,7 +2,7 @@
 
     python bench/spark.py rates [KEYS ...]     rate asked and rate measured, beside Spark's own filter
     python bench/spark.py join [ROWS]          a shuffle join, plain and pruned
-    python bench/spark.py merge [KEYS ...]     a tree against slices
+    python bench/spark.py build [KEYS ...]     building, with few partitions and many
 
 Rounds are interleaved; of each way the median is printed: seconds, and seconds of CPU of Spark and its Python workers. The
 second figure is the one to compare on a machine that does other things meanwhile.
@@ -125,23 +125,21 @@ def join(rows, directory):
         print(f"| {name} | {wall:.1f} | {plain_wall / wall:.2f} | {cpu:.1f} | {plain_cpu / cpu:.2f} |", flush=True)
 
 
-def merge(counts):
+def build(counts):
     note("building at 1 %, CPU seconds (seconds)")
-    print("| keys | partitions | filter, bytes | tree | slices |\n|---|---|---|---|---|")
+    print("| keys | partitions | filter, bytes | build |\n|---|---|---|---|")
     for count in counts:
         for parts in (4, 32):
             keys = SPARK.range(0, count, 1, parts)
-            built = lambda way: lambda: fs.build(keys, "id", 0.01, expected_keys=count, merge=way)  # noqa: E731
-            taken, answers = compare({way: built(way) for way in ("tree", "slices")}, 2)
-            assert answers["tree"] == answers["slices"], "the filters differ"
-            told = [f"{cpu:.1f} ({wall:.1f})" for wall, cpu in taken.values()]
-            print("|", " | ".join((f"{count:,}", str(parts), f"{answers['tree'].nbytes:,}", *told)), "|", flush=True)
+            taken, answers = compare({"build": lambda: fs.build(keys, "id", 0.01, expected_keys=count)}, 2)
+            ((wall, cpu),) = taken.values()
+            print(f"| {count:,} | {parts} | {answers['build'].nbytes:,} | {cpu:.1f} ({wall:.1f}) |", flush=True)
 
 
 if __name__ == "__main__":
     what, *numbers = sys.argv[1:] or ["help"]
     numbers = [int(float(number)) for number in numbers]
-    if what not in ("rates", "join", "merge"):
+    if what not in ("rates", "join", "build"):
         sys.exit(__doc__)
     directory = tempfile.mkdtemp(prefix="fullbloom-bench-")
     SPARK = session(directory)
@@ -151,7 +149,7 @@ if __name__ == "__main__":
         elif what == "join":
             join(numbers[0] if numbers else 20_000_000, directory)
         else:
-            merge(numbers or [100_000, 1_000_000, 3_000_000, 10_000_000, 50_000_000])
+            build(numbers or [100_000, 1_000_000, 3_000_000, 10_000_000, 50_000_000])
     finally:
         SPARK.stop()
         shutil.rmtree(directory, ignore_errors=True)

@@ -93,18 +93,9 @@ impl Slicing {
         Scatter(slices::Scatter::new(&self.core))
     }
 
-    /// A whole filter, for the keys of one machine.
-    fn partial(&self) -> PyResult<Partial> {
-        let filter = fullbloom::Filter::with_sizing(&self.sizing, Hashing::Seed(self.seed));
-        let mut filter = filter.map_err(errors::size)?;
-        filter.set_key_type(self.key_type);
-        Ok(Partial(filter))
-    }
-
-    /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices
-    /// follow.
+    /// The beginning of the file, from the facts of each slice in order; the bits of the slices follow.
     fn front<'py>(&self, py: Python<'py>, facts: Vec<(u64, Vec<u8>)>) -> PyResult<Bound<'py, PyBytes>> {
-        let facts: Vec<_> = facts.into_iter().map(|(keys, sums)| SliceFacts { keys, sums }).collect();
+        let facts: Vec<_> = facts.into_iter().map(|(set_bits, sums)| SliceFacts { set_bits, sums }).collect();
         self.core.front(&facts).map(|front| PyBytes::new(py, &front)).map_err(errors::value)
     }
 
@@ -141,16 +132,10 @@ pub struct Slice(slices::Slice);
 
 #[pymethods]
 impl Slice {
-    /// Adds the keys of these hashes, in order.
+    /// Adds the keys of these hashes.
     fn insert_hashes(&mut self, py: Python<'_>, hashes: &[u8]) -> PyResult<()> {
         let hashes = numbers(hashes)?;
-        py.detach(|| self.0.insert_hashes(&hashes)).map(drop).map_err(errors::value)
-    }
-
-    /// How many keys were new.
-    #[getter]
-    fn keys(&self) -> u64 {
-        self.0.keys()
+        py.detach(|| self.0.insert_hashes(&hashes)).map_err(errors::value)
     }
 
     /// Bytes of its bits.
@@ -159,9 +144,10 @@ impl Slice {
         self.0.bits().len()
     }
 
-    /// The checksums of its bits.
-    fn sums<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.0.facts().sums))
+    /// What the beginning of the file says of it: how many bits are set, and their checksums.
+    fn facts<'py>(&self, py: Python<'py>) -> (u64, Bound<'py, PyBytes>) {
+        let SliceFacts { set_bits, sums } = py.detach(|| self.0.facts());
+        (set_bits, PyBytes::new(py, &sums))
     }
 
     /// Its bits, as they are in the file.
@@ -195,50 +181,6 @@ impl Scatter {
     fn take<'py>(&mut self, py: Python<'py>) -> Vec<(u64, Bound<'py, PyBytes>)> {
         let runs = (0..).zip(self.0.take()).filter(|(_, hashes)| !hashes.is_empty());
         runs.map(|(slice, hashes)| (slice, bytes(py, &hashes))).collect()
-    }
-}
-
-/// The filter of the keys of one machine. It returns the hashes of the keys that were new: inserting those of
-/// several machines in order gives the filter of all keys.
-#[pyclass(module = "fullbloom._core")]
-pub struct Partial(fullbloom::Filter);
-
-impl Partial {
-    /// Adds the keys of these hashes, in order, and appends the hashes of those that were new.
-    fn insert(&mut self, hashes: &[u64], hashing: &Hashing, new: &mut Vec<u64>) -> PyResult<()> {
-        let mut is_new = vec![false; hashes.len()];
-        let inserted = self.0.insert_batch_new(&hashing.hashes(hashes), &mut is_new);
-        inserted.map_err(|e| errors::change(e.into()))?;
-        new.extend(hashes.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(hash, _)| hash));
-        Ok(())
-    }
-}
-
-#[pymethods]
-impl Partial {
-    /// Adds many keys; the hashes of those that were new. Nulls are not added.
-    fn update<'py>(&mut self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut new = Vec::new();
-        let hashing = self.0.hashing().clone();
-        Source::of(keys)?.each(py, false, |run| {
-            let hashes = hashing.hash_batch(&run.native_keys()).map_err(errors::keys)?;
-            self.insert(&hashes, &hashing, &mut new)
-        })?;
-        Ok(bytes(py, &new))
-    }
-
-    /// Adds the keys of these hashes, in order; the hashes of those that were new.
-    fn insert_hashes<'py>(&mut self, py: Python<'py>, hashes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let hashes = numbers(hashes)?;
-        let mut new = Vec::new();
-        let hashing = self.0.hashing().clone();
-        py.detach(|| self.insert(&hashes, &hashing, &mut new))?;
-        Ok(bytes(py, &new))
-    }
-
-    /// The filter's file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.0.encode()))
     }
 }
 

@@ -19,7 +19,6 @@ from pyspark.sql import SparkSession, functions as F, types as T  # noqa: E402
 
 import fullbloom.spark as fs  # noqa: E402
 from fullbloom import Filter, FormatError  # noqa: E402
-from fullbloom._core import Slicing  # noqa: E402
 from fullbloom.spark import _ask, _build, _files  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -63,14 +62,31 @@ def mixed(spark, count, partitions):
     return spark.range(0, count, 1, partitions).select(number.alias("key"))
 
 
-@pytest.mark.parametrize("merge", ["tree", "slices"])
+@pytest.mark.parametrize("at_once", [0, 64 << 20])
 @pytest.mark.parametrize("fpr, partitions", [(0.01, 5), (1e-4, 1), (1e-7, 3)])
-def test_the_bytes_are_those_of_a_build_on_one_machine(spark, merge, fpr, partitions):
+def test_the_bytes_are_those_of_a_build_on_one_machine_in_any_order(spark, monkeypatch, at_once, fpr, partitions):
+    monkeypatch.setattr(_build, "_AT_ONCE", at_once)
     df = mixed(spark, 200_000, partitions)
-    built = fs.build(df, "key", fpr, expected_keys=150_000, merge=merge)
     alone = Filter.build(rows(df, "key"), fpr, expected_keys=150_000)
-    assert built.to_bytes() == alone.to_bytes()
-    assert built == alone
+    for ordered in (df, df.orderBy("key"), df.repartition(4)):
+        built = fs.build(ordered, "key", fpr, expected_keys=150_000)
+        assert built.to_bytes() == alone.to_bytes()
+        assert built == alone
+
+
+def test_more_slices_than_tasks_and_a_limit_of_slices_change_no_byte(spark, monkeypatch):
+    df = mixed(spark, 200_000, 3)
+    alone = Filter.build(rows(df, "key"), 1e-4, expected_keys=400_000).to_bytes()
+    monkeypatch.setattr(_build, "_TASKS_PER_CORE", 1)
+    for slice_bytes, most, count in ((1, 4096, 16), (1, 5, 8), (4 << 20, 4096, 2)):
+        monkeypatch.setattr(_build, "_SLICE_BYTES", slice_bytes)
+        monkeypatch.setattr(_build, "_MOST_SLICES", most)
+        counts = []
+        assemble = _build._assemble
+        with monkeypatch.context() as patch:
+            patch.setattr(_build, "_assemble", lambda *of: counts.append(of[2].count) or assemble(*of))
+            assert fs.build(df, "key", 1e-4, expected_keys=400_000).to_bytes() == alone
+        assert count / 2 <= counts[0] <= 2 * count, counts
 
 
 @pytest.mark.parametrize("fpr, partitions", [(None, 5), (1e-4, 1), (1e-7, 3)])
@@ -87,7 +103,7 @@ def test_a_compact_filter_has_the_bytes_of_a_build_on_one_machine(spark, fpr, pa
 def test_a_compact_filter_of_no_rows_is_empty_and_what_it_cannot_be_is_refused(spark):
     df = mixed(spark, 100, 2)
     assert len(fs.build(df.limit(0), "key", kind="compact")) == 0
-    for wrong in ({"kind": "slow"}, {"bits_per_key": 10}, {"merge": "tree"}, {"dialect": "spark"}, {"fpr": 0.9}):
+    for wrong in ({"kind": "slow"}, {"bits_per_key": 10}, {"dialect": "spark"}, {"fpr": 0.9}):
         with pytest.raises(ValueError):
             fs.build(df, "key", **{"kind": "compact", **wrong})
 
@@ -111,7 +127,7 @@ def test_filters_in_spark_s_own_format_have_the_bytes_of_one_machine_and_are_ask
     with pytest.raises(ValueError, match="dialect is"):
         fs.build(df, "key", dialect="cassandra")
     with pytest.raises(ValueError, match="only native"):
-        fs.build(df, "key", dialect="spark-2", merge="slices")
+        fs.build(df, "key", dialect="spark-2", seed=7)
 
 
 def test_spark_reads_the_filters_built_in_its_format(spark):
@@ -121,12 +137,10 @@ def test_spark_reads_the_filters_built_in_its_format(spark):
 
 
 def test_the_bytes_are_the_same_when_far_more_keys_come_than_expected(spark):
-    # Then many keys are not new although they are distinct, and which of them depends on their order.
     df = mixed(spark, 100_000, 7)
     alone = Filter.build(rows(df, "key"), 0.01, expected_keys=10_000).to_bytes()
-    for merge in ("tree", "slices"):
-        with pytest.warns(RuntimeWarning, match="keys are in the filter where 10000 were expected"):
-            assert fs.build(df, "key", 0.01, 10_000, merge=merge).to_bytes() == alone
+    with pytest.warns(RuntimeWarning, match="keys are in the filter where 10000 were expected"):
+        assert fs.build(df, "key", 0.01, 10_000).to_bytes() == alone
 
 
 @pytest.mark.parametrize("dialect", ["native", "spark-2"])
@@ -140,22 +154,11 @@ def test_the_few_keys_of_a_small_filter_give_no_warning_and_too_many_do(spark, d
         fs.build(spark.range(0, 60, 1, 1), "id", 0.01, 20, dialect=dialect)
 
 
-def test_a_small_filter_is_merged_as_a_tree_and_a_large_one_by_slices(spark, monkeypatch):
-    used = []
-    for name in ("_tree", "_slices"):
-        monkeypatch.setattr(_build, name, lambda keys, slicing, name=name: used.append(name) or Filter.build([1]))
-    df = spark.range(10)
-    fs.build(df, "id", expected_keys=800_000)
-    fs.build(df, "id", expected_keys=900_000)
-    fs.build(df, "id", expected_keys=800_000, bits_per_key=64)
-    assert used == ["_tree", "_slices", "_slices"]
-
-
 def test_slices_are_as_many_as_keep_the_cores_busy(spark, monkeypatch):
     sliced = []
-    monkeypatch.setattr(_build, "_assemble", lambda filled, slicing, file: sliced.append(slicing) or file.write(b""))
+    monkeypatch.setattr(_build, "_assemble", lambda facts, rows, slicing, file: sliced.append(slicing) or file.write(b""))
     with pytest.raises(FormatError):
-        fs.build(spark.range(10), "id", expected_keys=1_000_000, merge="slices")
+        fs.build(spark.range(10), "id", expected_keys=1_000_000)
     assert 2 <= sliced[0].count <= 8
 
 
@@ -169,11 +172,11 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("name, merge", [(name, "tree") for name in COLUMNS] + [("string", "slices"), ("bigint", "slices")])
-def test_columns_of_every_kind_give_the_keys_that_python_has(spark, name, merge):
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_every_kind_give_the_keys_that_python_has(spark, name):
     data_type, values = COLUMNS[name]
     df = spark.createDataFrame([(value,) for value in values], f"k {data_type}").repartition(2).cache()
-    built = fs.build(df, "k", 1e-6, expected_keys=len(values), merge=merge)
+    built = fs.build(df, "k", 1e-6, expected_keys=len(values))
     alone = Filter.build(rows(df, "k").to_pylist(), 1e-6, expected_keys=len(values))
     assert built.to_bytes() == alone.to_bytes()
     assert all(value in built for value in values if value is not None)
@@ -250,7 +253,7 @@ def test_text_of_a_fixed_length_is_refused_and_trimmed_text_loses_no_row(spark):
         ({"fpr": float("nan")}, "fpr NaN"),
         ({"fpr": 0.1, "bits_per_key": 8}, "give one of"),
         ({"bits_per_key": -1}, "bits_per_key -1"),
-        ({"merge": "star"}, "'star'"),
+        ({"kind": "star"}, "'star'"),
     ],
 )
 def test_wrong_numbers_are_refused_with_the_reason(spark, how, message):
@@ -282,9 +285,8 @@ def test_keys_are_counted_when_their_number_is_not_given(spark):
 def test_no_rows_and_only_nulls_give_an_empty_filter(spark):
     nulls = spark.range(100).select(F.lit(None).cast("bigint").alias("id"))
     for df in (spark.range(0), nulls):
-        for merge in ("tree", "slices"):
-            built = fs.build(df, "id", expected_keys=1000, merge=merge)
-            assert built.to_bytes() == Slicing(1000, 0.01, key_type="long").partial().to_bytes()
+        built = fs.build(df, "id", expected_keys=1000)
+        assert built.to_bytes() == Filter.build(pa.array([], pa.int64()), 0.01, expected_keys=1000).to_bytes()
         assert len(fs.build(df, "id")) == 0
         assert built.prune(spark.range(1000), "id").count() == 0
 
@@ -326,7 +328,7 @@ def test_a_semi_join_on_integers_is_asked_in_the_jvm_only_while_its_filter_is_sm
         return "might_contain" in joined._jdf.queryExecution().executedPlan().toString()
 
     assert in_jvm() and in_jvm(expected_keys=1000) and in_jvm(dialect="spark")
-    assert not in_jvm(dialect="native") and not in_jvm(merge="slices") and not in_jvm(seed=7)
+    assert not in_jvm(dialect="native") and not in_jvm(seed=7)
     # A filter of 1000 keys at 1 % has 1216 bytes in Spark's format.
     monkeypatch.setattr(_build, "MAPPED_FROM", 1217)
     assert in_jvm(expected_keys=1000)
@@ -526,7 +528,7 @@ def test_a_spark_filter_is_the_filter_it_holds(spark):
 def test_a_cluster_of_two_executors_builds_the_same_bytes(tmp_path):
     done = subprocess.run([sys.executable, HERE / "spark_cluster.py", tmp_path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["tree", "same", "slices", "same", "executors", "2", "kept", "2000"]
+    assert done.stdout.split() == ["same", "executors", "2", "kept", "2000"]
 
 
 def test_the_examples_of_the_page_run(spark):

@@ -15,11 +15,12 @@
 use crate::Filter;
 use fullbloom_core::bits::{Words, prefetch};
 use fullbloom_core::error::InsertError;
-use fullbloom_core::kernel::lines::{GROUP, Group, LINE_SHIFT, Line};
+use fullbloom_core::kernel::lines::CHUNK;
+use fullbloom_core::kernel::lines::Line;
 use fullbloom_core::keys::{Hashes, Keys, each_valid};
 use fullbloom_core::native::hashing::Hasher;
 use fullbloom_core::native::shape::Shape;
-use fullbloom_core::probe::lines::LINE;
+use fullbloom_core::probe::lines::{LINE, block_of};
 use fullbloom_core::threads::on_threads;
 use std::sync::Mutex;
 
@@ -153,16 +154,13 @@ struct Parts {
     count: usize,
     /// Blocks in a part, as a power of two.
     blocks_shift: u32,
-    /// Bytes in a part, as a power of two.
-    bytes_shift: u32,
 }
 
 impl Parts {
     fn new(shape: &Shape) -> Parts {
-        let bytes_shift = PART_BYTES.ilog2();
-        let blocks_shift = bytes_shift - LINE_SHIFT - shape.layout.block_lines().ilog2();
+        let blocks_shift = (PART_BYTES / LINE).ilog2() - shape.layout.block_lines().ilog2();
         let count = shape.byte_len().div_ceil(PART_BYTES as u64) as usize;
-        Parts { count, blocks_shift, bytes_shift }
+        Parts { count, blocks_shift }
     }
 }
 
@@ -241,19 +239,16 @@ impl Lanes {
         let lines = filter.bits.as_mut().as_chunks_mut().0;
         let todo = Mutex::new(lines.chunks_mut(PART_BYTES / LINE).enumerate());
         let buckets: Vec<Buckets<'_>> = lanes.iter_mut().map(Lane::buckets).collect();
-        let work = |_| {
-            let mut new = 0;
+        on_threads(threads, |_| {
             loop {
                 let next = todo.lock().expect("no thread panics while it holds the lock").next();
-                let Some((part, lines)) = next else { return new };
-                new += fill(&shape, parts, part, lines, &buckets);
+                let Some((part, lines)) = next else { return };
+                fill(&shape, parts, part, lines, &buckets);
             }
-        };
-        let new: u64 = on_threads(threads, work).into_iter().sum();
-        filter.native.head.keys = filter.native.head.keys.saturating_add(new);
+        });
         for lane in lanes {
             let overflow = Hashes::new(&lane.overflow, &filter.native.hasher);
-            filter.native.set_batch(filter.bits.as_mut(), &overflow, None);
+            filter.native.set_batch(filter.bits.as_mut(), &overflow);
             lane.overflow.clear();
             lane.filled.fill(0);
             lane.len = 0;
@@ -268,18 +263,17 @@ struct Buckets<'a> {
     filled: &'a [usize],
 }
 
-/// Fills one part. Returns how many keys were new.
-fn fill(shape: &Shape, parts: Parts, part: usize, lines: &mut [Line], buckets: &[Buckets<'_>]) -> u64 {
+/// Fills one part.
+fn fill(shape: &Shape, parts: Parts, part: usize, lines: &mut [Line], buckets: &[Buckets<'_>]) {
     if buckets.iter().all(|lane| lane.filled[part] == 0) {
-        return 0;
+        return;
     }
     // Prefetches the lines in order; the keys then access them in random order.
     prefetch::ahead(lines, 0, lines.len());
     let first = (part as u64) << parts.blocks_shift;
-    let hashes = |lane: &Buckets<'_>| {
-        shape.set_part(lines, first, &lane.hashes[part * lane.room..][..lane.filled[part]])
-    };
-    buckets.iter().map(hashes).sum()
+    for lane in buckets {
+        shape.set_part(lines, first, &lane.hashes[part * lane.room..][..lane.filled[part]], &[]);
+    }
 }
 
 impl Lane {
@@ -307,13 +301,12 @@ impl Lane {
         end: usize,
     ) {
         let hashes = self.hashes.as_mut();
-        let mut group = Group::EMPTY;
-        for at in (start..end).step_by(GROUP) {
-            let len = (end - at).min(GROUP);
-            keys.hash_into(hasher, at, &mut group.hashes[..len], false);
-            shape.locate(&mut group);
-            for (&hash, &offset) in group.hashes[..len].iter().zip(group.offsets()) {
-                let part = (offset >> parts.bytes_shift) as usize;
+        let mut chunk = [0; CHUNK];
+        for at in (start..end).step_by(CHUNK) {
+            let chunk = &mut chunk[..(end - at).min(CHUNK)];
+            keys.hash_into(hasher, at, chunk, false);
+            for &mut hash in chunk {
+                let part = (block_of(hash, shape.blocks) >> parts.blocks_shift) as usize;
                 let filled = &mut self.filled[part];
                 if *filled < self.room {
                     hashes[part * self.room + *filled] = hash;

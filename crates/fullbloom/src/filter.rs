@@ -12,6 +12,7 @@ use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::keys::{Hashes, Key, Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::bare;
 use fullbloom_core::native::exceptions::Exceptions;
+use fullbloom_core::native::format::{Decoded, Encoder};
 use fullbloom_core::native::guard::{Except, ExceptError, ExceptionFacts};
 use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
 use fullbloom_core::native::head::Head;
@@ -151,6 +152,12 @@ impl Filter {
 }
 
 impl<S> Filter<S> {
+    /// Of a native file whose sections are known, over any storage of its bits.
+    #[doc(hidden)]
+    pub fn of_file(decoded: &Decoded, file: &[u8], bits: S) -> Result<Self, DecodeError> {
+        Ok(Filter { native: Native::of_file(decoded, file)?, bits })
+    }
+
     /// A filter with this header over these bits, whose number the caller has checked.
     #[doc(hidden)]
     pub fn from_parts(shape: Shape, head: Head, bits: S) -> Filter<S> {
@@ -313,16 +320,10 @@ impl<S: AsRef<[u8]>> Filter<S> {
         self.native.prefetch(self.bits.as_ref(), hash.to_raw());
     }
 
-    /// The number of insertions that changed a bit. Keys whose bits were all set already (known keys, false
-    /// positives) do not count. After a merge or an intersection this is an estimate; see
-    /// [`keys_are_estimated`](Self::keys_are_estimated).
+    /// The number of distinct keys, estimated from the bits as a whole number; `u64::MAX` if all bits are set. It is
+    /// stored in the file; after a change it is counted again, from the whole array.
     pub fn keys(&self) -> u64 {
-        self.native.head.keys
-    }
-
-    /// Whether [`keys`](Self::keys) is an estimate.
-    pub fn keys_are_estimated(&self) -> bool {
-        self.native.head.estimated
+        self.native.stored_keys(self.bits.as_ref())
     }
 
     /// The number of keys it was sized for; 0 when that is unknown.
@@ -330,10 +331,10 @@ impl<S: AsRef<[u8]>> Filter<S> {
         self.native.head.expected_keys
     }
 
-    /// Whether it holds more keys than it was sized for. An estimated number counts only if it is over by
-    /// more than three standard deviations. The rate is then above the planned one.
+    /// Whether it holds more keys than it was sized for, by more than three standard deviations of the estimate.
+    /// The rate is then above the planned one. Reads the whole array.
     pub fn is_overfull(&self) -> bool {
-        self.native.head.is_overfull()
+        self.native.is_overfull(self.bits.as_ref())
     }
 
     /// The expected rate of the filter in its current state. Reads the whole array.
@@ -527,7 +528,7 @@ impl<S: AsRef<[u8]>> Filter<S> {
 
     /// Length of the encoded filter in bytes.
     pub fn encoded_len(&self) -> u64 {
-        self.native.encoder(&[]).encoded_len()
+        Encoder::fast(&self.native.head, &self.native.shape, &[], 0).encoded_len()
     }
 }
 
@@ -579,10 +580,11 @@ impl Filter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn folded_to(&self, fpr: f64) -> Result<Filter, SizeError> {
+        let keys = self.estimated_keys().unwrap_or(f64::INFINITY);
         let fits = |times: u32| {
             let Native { shape, head, .. } = &self.native;
             let smaller = Shape::new(shape.layout, shape.blocks >> times);
-            Native::from_parts(smaller, head.clone()).fpr_with(head.keys as f64) <= fpr
+            Native::from_parts(smaller, head.clone()).fpr_with(keys) <= fpr
         };
         let most = self.blocks().trailing_zeros();
         let times = (1..=most).take_while(|times| fits(*times)).last().unwrap_or(0);
@@ -632,12 +634,12 @@ impl Filter {
         let Filter { native, bits } = self;
         keys.require(&native.hasher, native.head.key_type)?;
         let Some(validity) = keys.validity() else {
-            native.set_batch(bits.as_mut(), keys, None);
+            native.set_batch(bits.as_mut(), keys);
             return Ok(());
         };
         let hasher = native.hasher.clone();
         each_valid(keys, validity, &hasher, |hashes| {
-            native.set_batch(bits.as_mut(), hashes, None);
+            native.set_batch(bits.as_mut(), hashes);
             Ok(())
         })
     }
@@ -658,12 +660,12 @@ impl Filter {
         let Filter { native, bits } = self;
         keys.require(&native.hasher, native.head.key_type)?;
         let Some(validity) = keys.validity() else {
-            native.set_batch(bits.as_mut(), keys, Some(new));
+            native.set_batch_new(bits.as_mut(), keys, new);
             return Ok(());
         };
         let hasher = native.hasher.clone();
         each_valid_new(keys, validity, &hasher, &mut new, |hashes, new| {
-            native.set_batch(bits.as_mut(), hashes, Some(new));
+            native.set_batch_new(bits.as_mut(), hashes, new);
             Ok(())
         })
     }
@@ -671,7 +673,7 @@ impl Filter {
     /// Removes all keys.
     pub fn clear(&mut self) {
         self.bits.as_mut().fill(0);
-        (self.native.head.keys, self.native.head.estimated) = (0, false);
+        self.native.keys = None;
     }
 
     /// Adds all keys of another filter of the same shape.
@@ -700,6 +702,10 @@ impl<S: AsRef<[u8]>> Except for Filter<S> {
 
     fn hasher(&self) -> &Hasher {
         &self.native.hasher
+    }
+
+    fn keys(&self) -> u64 {
+        self.native.stored_keys(self.bits.as_ref())
     }
 
     fn test_hashes(&self, hashes: &[u64], found: &mut [u64]) {

@@ -35,9 +35,6 @@ pub struct FilterSet<S> {
 /// Filters that are asked together: as many as a word has bits.
 const TOGETHER: usize = 64;
 
-/// A filter's line is requested this many filters before it is tested.
-const AHEAD: usize = 12;
-
 impl<S> FilterSet<S> {
     /// An empty set of filters.
     pub fn new() -> FilterSet<S> {
@@ -112,15 +109,12 @@ struct Candidates<'a, S, F> {
 }
 
 impl<S: AsRef<[u8]>, F: Fn(&Filter<Part<S>>) -> bool> Candidates<'_, S, F> {
-    /// Asks some filters: the cache line of each is requested before some others are tested.
+    /// Asks some filters: the cache lines of all are requested before the first is tested.
     fn ask(&self, filters: &[FilterRef<S>]) -> u64 {
         let Some(hash) = self.hash else { return u64::MAX >> (TOGETHER - filters.len()) };
-        let prefetch = |filter: &FilterRef<S>| {
-            if let Some(filter) = filter.filter() {
-                filter.prefetch_first(hash);
-            }
-        };
-        filters.iter().take(AHEAD).for_each(prefetch);
+        for filter in filters.iter().filter_map(FilterRef::filter) {
+            filter.prefetch_first(hash);
+        }
         let may_contain = |filter: &FilterRef<S>| match filter.filter() {
             None => true,
             Some(filter) => match hash.by(filter.hasher()) {
@@ -128,14 +122,7 @@ impl<S: AsRef<[u8]>, F: Fn(&Filter<Part<S>>) -> bool> Candidates<'_, S, F> {
                 Err(_) => (self.foreign)(filter),
             },
         };
-        let mut found = 0;
-        for (i, filter) in filters.iter().enumerate() {
-            if let Some(later) = filters.get(i + AHEAD) {
-                prefetch(later);
-            }
-            found |= u64::from(may_contain(filter)) << i;
-        }
-        found
+        filters.iter().rev().fold(0, |found, filter| found << 1 | u64::from(may_contain(filter)))
     }
 }
 

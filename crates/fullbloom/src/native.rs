@@ -5,10 +5,11 @@ use alloc::sync::Arc;
 use core::ops::Range;
 use fullbloom_core::bits;
 use fullbloom_core::error::{DecodeError, MergeError};
+use fullbloom_core::kernel::lines::OneKey as _;
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::keys::Keys;
 use fullbloom_core::native::exceptions::Exceptions;
-use fullbloom_core::native::format::{self, Encoder};
+use fullbloom_core::native::format::{self, Decoded, Encoder};
 use fullbloom_core::native::hashing::{Hasher, Hashing, Secret};
 use fullbloom_core::native::head::{Head, lines, lines_mut};
 use fullbloom_core::native::key_type;
@@ -16,7 +17,7 @@ use fullbloom_core::native::shape::Shape;
 use fullbloom_core::native::sizing::Sizing;
 use fullbloom_core::part::Check;
 use fullbloom_core::probe::lines::{LINE, Lines};
-use fullbloom_core::sizing::{self as rates, Geometry, estimated_keys};
+use fullbloom_core::sizing::{self as rates, Geometry};
 
 /// The shape, the hash and the header of a filter. The methods that take `bits` rely on their length, which
 /// [`Filter`](crate::Filter) has checked.
@@ -25,6 +26,8 @@ pub struct Native {
     pub(crate) shape: Shape,
     pub(crate) hasher: Hasher,
     pub(crate) head: Head,
+    /// The number of keys that the file says, until a bit changes.
+    pub(crate) keys: Option<u64>,
 }
 
 impl Native {
@@ -41,7 +44,7 @@ impl Native {
             (true, Some(_)) => shape,
             (true, None) => Shape::new(shape.layout, shape.blocks),
         };
-        Native { shape, hasher: head.hasher(), head }
+        Native { shape, hasher: head.hasher(), head, keys: None }
     }
 
     /// Reads a file. Returns the location of the bits too.
@@ -50,25 +53,30 @@ impl Native {
         if check == Check::All {
             decoded.verify(file)?;
         }
-        let (head, shape) = decoded.fast(file)?;
-        Ok((Native::from_parts(shape, head), decoded.bits.range()))
+        Ok((Native::of_file(&decoded, file)?, decoded.bits.range()))
+    }
+
+    /// Of a file whose sections are known.
+    pub(crate) fn of_file(decoded: &Decoded, file: &[u8]) -> Result<Native, DecodeError> {
+        let (head, shape, keys) = decoded.fast(file)?;
+        Ok(Native { keys: Some(keys), ..Native::from_parts(shape, head) })
     }
 
     pub(crate) fn encoder<'a>(&'a self, bits: &'a [u8]) -> Encoder<'a> {
-        Encoder::fast(&self.head, &self.shape, bits)
+        Encoder::fast(&self.head, &self.shape, bits, self.stored_keys(bits))
     }
 
     /// Gives a locked filter its secret. Fails when it is the secret of another filter.
     pub(crate) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         self.head.unlock(secret)?;
-        *self = Native::from_parts(self.shape, self.head.clone());
+        *self = Native { keys: self.keys, ..Native::from_parts(self.shape, self.head.clone()) };
         Ok(())
     }
 
     /// The same with these exceptions, or without any.
     pub(crate) fn with_exceptions(self, exceptions: Option<Exceptions>) -> Native {
         let head = Head { exceptions: exceptions.map(Arc::new), ..self.head };
-        Native::from_parts(self.shape, head)
+        Native { keys: self.keys, ..Native::from_parts(self.shape, head) }
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -83,7 +91,7 @@ impl Native {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn test_any(&self, bits: &[u8], hash: u64) -> bool {
         self.head.locked.is_some() || (self.shape.test_any(lines(bits), hash) && !self.head.excepts(hash))
     }
@@ -103,29 +111,36 @@ impl Native {
     /// Sets the bits of this hash. Returns true if at least one was clear.
     #[inline(always)]
     pub(crate) fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
-        let new = match self.shape.inlined {
+        self.keys = None;
+        match self.shape.inlined {
             Some(kernel) => kernel.set_hash(lines_mut(bits), hash, self.shape.probes),
             None => self.set_any(bits, hash),
-        };
-        self.head.keys = self.head.keys.saturating_add(u64::from(new));
-        new
+        }
     }
 
-    #[inline(never)]
-    fn set_any(&mut self, bits: &mut [u8], hash: u64) -> bool {
+    #[cold]
+    fn set_any(&self, bits: &mut [u8], hash: u64) -> bool {
         self.head.assert_takes_keys();
         self.shape.set_any(lines_mut(bits), hash)
     }
 
+    /// Sets the bits of many keys.
+    pub(crate) fn set_batch<K: Keys<Hasher> + ?Sized>(&mut self, bits: &mut [u8], keys: &K) {
+        self.keys = None;
+        self.head.assert_takes_keys();
+        pipeline::set(self, bits, keys);
+    }
+
     /// Sets the bits of many keys in order. `new` receives which of them changed a bit.
-    pub(crate) fn set_batch<K: Keys<Hasher> + ?Sized>(
+    pub(crate) fn set_batch_new<K: Keys<Hasher> + ?Sized>(
         &mut self,
         bits: &mut [u8],
         keys: &K,
-        new: Option<Answers<'_>>,
+        new: Answers<'_>,
     ) {
+        self.keys = None;
         self.head.assert_takes_keys();
-        pipeline::set(self, bits, keys, new);
+        pipeline::set_new(self, bits, keys, new);
     }
 
     /// Prefetches the first line of this hash.
@@ -158,12 +173,8 @@ impl Native {
     /// The probability, over all hashes, that one is reported present. Without exceptions it is exact;
     /// exceptions reject a part of the other false positives, too, which is counted on average.
     pub(crate) fn fpr_of(&self, bits: &[u8]) -> f64 {
-        let spread = self.shape.fpr_now(lines(bits)) * self.head.kept_share();
-        let keys = self.head.keys as f64;
-        match self.head.hash_bits {
-            64 => spread,
-            shortened => rates::combine(spread, rates::collision_fpr(keys, shortened)),
-        }
+        let (set_bits, share) = self.shape.occupancy_now(lines(bits));
+        self.head.fpr(share, self.shape.keys_of(set_bits))
     }
 
     pub(crate) fn fpr_with(&self, keys: f64) -> f64 {
@@ -171,14 +182,19 @@ impl Native {
         rates::combine(spread, rates::collision_fpr(keys, self.head.hash_bits))
     }
 
-    /// The number of keys, estimated from the bits; `None` when all bits are set.
-    pub(crate) fn keys_of(&self, bits: &[u8]) -> Option<f64> {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        estimated_keys(self.count_ones(bits), bit_len, probes)
+    /// The number of keys, as a file stores it.
+    pub(crate) fn stored_keys(&self, bits: &[u8]) -> u64 {
+        self.keys.unwrap_or_else(|| self.shape.stored_keys(self.count_ones(bits)))
     }
 
-    fn estimate(&self, bits: &[u8]) -> u64 {
-        self.keys_of(bits).map_or(u64::MAX, |keys| (keys + 0.5) as u64)
+    /// The number of keys, estimated from the bits; `None` when all bits are set.
+    pub(crate) fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        self.shape.keys_of(self.count_ones(bits))
+    }
+
+    /// Whether there are more keys than expected, by more than three standard deviations of the estimate.
+    pub(crate) fn is_overfull(&self, bits: &[u8]) -> bool {
+        self.head.exceeds(self.stored_keys(bits))
     }
 
     pub(crate) fn mergeable(&self, other: &Native) -> Result<(), MergeError> {
@@ -194,37 +210,22 @@ impl Native {
     }
 
     /// Adds the keys of another filter, after [`mergeable`](Native::mergeable) returned `Ok`.
-    ///
-    /// The number of keys that the two share is unknown: the count becomes an estimate, unless one of them
-    /// has no bit that the other has not.
     pub(crate) fn merge(&mut self, ours: &mut [u8], other: &Native, theirs: &[u8]) {
-        let (our_keys, their_keys) = (self.head.keys, other.head.keys);
-        let (our_ones, their_ones) = (self.count_ones(ours), self.count_ones(theirs));
-        bits::or_into(ours, theirs);
-        let ones = self.count_ones(ours);
+        let empty = |bits: &[u8]| bits.iter().all(|byte| *byte == 0);
         self.head.key_type = match (self.head.key_type, other.head.key_type) {
-            (ours, theirs) if our_keys == 0 => ours.or(theirs),
-            (ours, _) if their_keys == 0 => ours,
-            (ours, theirs) => key_type::common(ours, theirs),
+            (ours_type, theirs_type) if empty(ours) => ours_type.or(theirs_type),
+            (ours_type, _) if empty(theirs) => ours_type,
+            (ours_type, theirs_type) => key_type::common(ours_type, theirs_type),
         };
         self.head.merge_key_field(&other.head);
-        if ones == our_ones {
-            return;
-        }
-        (self.head.keys, self.head.estimated) = if ones == their_ones {
-            (their_keys, other.head.estimated)
-        } else {
-            let most = our_keys.saturating_add(their_keys);
-            (self.estimate(ours).clamp(our_keys.max(their_keys), most), true)
-        };
+        self.keys = None;
+        bits::or_into(ours, theirs);
     }
 
     /// Keeps the bits that both have, after [`mergeable`](Native::mergeable) returned `Ok`.
     pub(crate) fn intersect(&mut self, ours: &mut [u8], other: &Native, theirs: &[u8]) {
-        let most = self.head.keys.min(other.head.keys);
+        self.keys = None;
         bits::and_into(ours, theirs);
-        self.head.keys = self.estimate(ours).min(most);
-        self.head.estimated = true;
         self.head.key_type = self.head.key_type.or(other.head.key_type);
     }
 }

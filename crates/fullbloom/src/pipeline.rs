@@ -1,162 +1,114 @@
-//! Batches of native filters: groups of 64 keys; the next group is hashed and prefetched while one is tested.
+//! Batches of keys: a chunk of 64 is hashed, and its lines are prefetched, while the chunk before it is
+//! tested or inserted.
 
 use crate::native::Native;
-use fullbloom_core::kernel::lines::{GROUP, Group, Line, Lines as _, prefetch_first};
-use fullbloom_core::kernel::pipeline::{self, Answers, Pipe, Source, ones, put_bools};
+use fullbloom_core::kernel::Cpu;
+use fullbloom_core::kernel::lines::{CHUNK, Line};
+use fullbloom_core::kernel::pipeline::{self, Answers, Bools, Pipe, Source, ones};
 use fullbloom_core::keys::Keys;
 use fullbloom_core::native::hashing::Hasher;
 use fullbloom_core::native::head::{lines, lines_mut};
 use fullbloom_core::native::shape::Shape;
 
-/// Groups in the pipeline.
+/// Chunks in the pipeline.
 const SLOTS: usize = 2;
 
-/// The parts that the pipes of a shape share: `$shape` is an expression of `self`, `$lines` gives the lines
-/// to prefetch.
-macro_rules! group_pipe {
-    ($self:ident, $shape:expr) => {
+/// The parts that all pipes share: a slot is the hashes of its keys, and the loop over one chunk prefetches the
+/// lines of the next.
+macro_rules! hash_pipe {
+    () => {
         type Hash = u64;
-        type Slot = Group;
+        type Slot = [u64; CHUNK];
         const PREPARE: usize = 0;
         const PREFETCH: usize = 0;
         const FINISH: usize = 1;
         const PREFETCH_KEYS: bool = true;
 
         #[inline(always)]
-        fn empty(&self) -> Group {
-            Group::WHOLE
+        fn empty(&self) -> [u64; CHUNK] {
+            [0; CHUNK]
         }
 
         #[inline(always)]
-        fn hashes(group: &mut Group) -> &mut [u64; GROUP] {
-            &mut group.hashes
+        fn hashes(slot: &mut [u64; CHUNK]) -> &mut [u64; CHUNK] {
+            slot
         }
 
         #[inline(always)]
-        fn prepare(&$self, group: &mut Group) {
-            $shape.locate(group);
-        }
+        fn prepare(&self, _: &mut [u64; CHUNK]) {}
 
         #[inline(always)]
-        fn bools(&$self, bits: u64) -> [bool; 64] {
-            let mut bools = [false; 64];
-            $shape.cpu.spread(bits, &mut bools);
-            bools
+        fn prefetch(&mut self, _: &[u64; CHUNK], _: &[u64; CHUNK]) {}
+
+        #[inline(always)]
+        fn bools(&self, bits: u64) -> [bool; 64] {
+            Cpu::in_use().run(Bools(bits))
         }
     };
 }
 
-/// Tests the keys of one filter.
 struct Test<'a> {
     native: &'a Native,
     lines: &'a [Line],
-    /// The lines of the first group are prefetched separately, those of later groups while others are tested.
-    first: bool,
 }
 
-impl Pipe<GROUP, SLOTS> for Test<'_> {
-    group_pipe!(self, self.native.shape);
+impl Pipe<CHUNK, SLOTS> for Test<'_> {
+    hash_pipe!();
 
     #[inline(always)]
-    fn prefetch(&mut self, group: &Group, _: &Group) {
-        if core::mem::take(&mut self.first) {
-            prefetch_first(self.lines, group);
-        }
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {
-        let shape = &self.native.shape;
-        let mut answers = shape.cpu.test_group(self.lines, now, next, shape.probes);
-        if shape.layout.lines() > 1 {
-            answers = shape.test_further(self.lines, now, answers & (u64::MAX >> (GROUP - count)));
-        }
-        if self.native.head.exceptions.is_some() {
-            let excepted = |i: &usize| self.native.head.excepts(now.hashes[*i]);
-            answers = ones(answers).filter(excepted).fold(answers, |answers, i| answers & !(1 << i));
-        }
-        answers
+    fn finish(&mut self, now: &[u64; CHUNK], next: &[u64; CHUNK], _: usize) -> u64 {
+        let answers = self.native.shape.test_chunk(self.lines, now, next);
+        let Some(exceptions) = &self.native.head.exceptions else { return answers };
+        ones(answers).filter(|i| exceptions.excepts(now[*i])).fold(answers, |answers, i| answers & !(1 << i))
     }
 }
 
 /// Tests all keys of a filter that is not locked.
 pub(crate) fn test<K: Keys<Hasher> + ?Sized>(native: &Native, bits: &[u8], keys: &K, answers: Answers<'_>) {
-    let pipe = Test { native, lines: lines(bits), first: true };
+    let pipe = Test { native, lines: lines(bits) };
     pipeline::collect(pipe, Source::new(keys, &native.hasher), answers);
 }
 
-/// Sets the bits of keys.
 struct Set<'a> {
     shape: &'a Shape,
     lines: &'a mut [Line],
 }
 
-impl Pipe<GROUP, SLOTS> for Set<'_> {
-    group_pipe!(self, self.shape);
+impl Pipe<CHUNK, SLOTS> for Set<'_> {
+    hash_pipe!();
 
     #[inline(always)]
-    fn prefetch(&mut self, _: &Group, _: &Group) {}
+    fn finish(&mut self, now: &[u64; CHUNK], next: &[u64; CHUNK], count: usize) -> u64 {
+        self.shape.set_part(self.lines, 0, &now[..count], next);
+        0
+    }
+}
+
+/// Inserts all keys.
+pub(crate) fn set<K: Keys<Hasher> + ?Sized>(native: &Native, bits: &mut [u8], keys: &K) {
+    let mut pipe = Set { shape: &native.shape, lines: lines_mut(bits) };
+    pipeline::run(&mut pipe, Source::new(keys, &native.hasher), |_, _, _, _| ());
+}
+
+/// As [`Set`]; the answers are which keys changed a bit.
+struct SetNew<'a>(Set<'a>);
+
+impl Pipe<CHUNK, SLOTS> for SetNew<'_> {
+    hash_pipe!();
 
     #[inline(always)]
-    fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {
-        let (shape, lines) = (self.shape, &mut *self.lines);
-        let short;
-        let now = if count == GROUP {
-            now
-        } else {
-            short = now.shortened(count);
-            &short
-        };
-        let mut changed = shape.cpu.set_group(lines, now, next, shape.probes);
-        for further in shape.further(now) {
-            prefetch_first(lines, &further);
-            changed |= shape.cpu.set_group(lines, &further, &Group::EMPTY, shape.probes);
-        }
-        changed
+    fn finish(&mut self, now: &[u64; CHUNK], next: &[u64; CHUNK], count: usize) -> u64 {
+        self.0.shape.set_chunk(self.0.lines, &now[..count], next)
     }
 }
 
 /// Inserts all keys in order; `new` receives which of them changed a bit.
-pub(crate) fn set<K: Keys<Hasher> + ?Sized>(
-    native: &mut Native,
+pub(crate) fn set_new<K: Keys<Hasher> + ?Sized>(
+    native: &Native,
     bits: &mut [u8],
     keys: &K,
-    new: Option<Answers<'_>>,
+    new: Answers<'_>,
 ) {
-    let Native { shape, hasher, head } = native;
-    let lines = lines_mut(bits);
-    let count = if new.is_none() && shape.layout.lines() == 1 && shape.cpu.inserts_one_by_one(lines) {
-        let mut hashes = [0; GROUP];
-        let mut count = 0;
-        for start in (0..keys.count()).step_by(GROUP) {
-            let hashes = &mut hashes[..(keys.count() - start).min(GROUP)];
-            keys.hash_into(hasher, start, hashes, false);
-            count += shape.cpu.set_part(lines, 0, shape.blocks, hashes, shape.probes);
-        }
-        count
-    } else {
-        insert(Set { shape, lines }, Source::new(keys, hasher), new)
-    };
-    head.keys = head.keys.saturating_add(count);
-}
-
-/// Passes keys through a pipe that inserts them. Returns how many were new.
-fn insert<P: Pipe<GROUP, SLOTS, Hash = u64>, K: Keys<Hasher> + ?Sized>(
-    mut pipe: P,
-    source: Source<'_, K, Hasher>,
-    new: Option<Answers<'_>>,
-) -> u64 {
-    let mut count = 0;
-    match new {
-        None => pipeline::run(&mut pipe, source, |_, _, bits, _| count += u64::from(bits.count_ones())),
-        Some(Answers::Bools(bools)) => pipeline::run(&mut pipe, source, |pipe, start, bits, len| {
-            count += u64::from(bits.count_ones());
-            put_bools(pipe, bits, &mut bools[start..], len);
-        }),
-        Some(Answers::Bits(words)) => pipeline::run(&mut pipe, source, |_, start, bits, _| {
-            count += u64::from(bits.count_ones());
-            words[start / 64] = bits;
-        }),
-    }
-    count
+    let pipe = SetNew(Set { shape: &native.shape, lines: lines_mut(bits) });
+    pipeline::collect(pipe, Source::new(keys, &native.hasher), new);
 }

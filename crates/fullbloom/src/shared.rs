@@ -4,22 +4,20 @@ use crate::native::Native;
 use crate::{Filter, KeyHash};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
-use fullbloom_core::bits::atomic::{self, AtomicBits, Mask};
-use fullbloom_core::bits::prefetch;
 use fullbloom_core::error::{InsertError, KeysError, SizeError};
 use fullbloom_core::kernel::pipeline::{self, Answers, Pipe, Source};
 use fullbloom_core::keys::{Key, Keys, each_valid, look_up};
 use fullbloom_core::native::hashing::{Hasher, Hashing};
+use fullbloom_core::native::shared::SharedLines;
 use fullbloom_core::native::sizing::Sizing;
-use fullbloom_core::probe::lines::{LINE, Lines};
 use fullbloom_core::sizing::Geometry;
 
 /// A native filter whose `insert` takes `&self`.
 ///
-/// Inserting is wait-free and never loses a bit: a key inserted by one thread is found by every thread that
-/// synchronises with the insertion. Of several insertions of one key, concurrent or not, at most one returns
-/// "new". Exactly one does, unless the key was already reported present as a false positive.
+/// A key inserted by one thread is found by every thread that synchronises with the insertion. Of several
+/// insertions of one key, concurrent or not, exactly one returns "new", unless the key was already reported present
+/// as a false positive. Lookups never wait. An insertion waits for one into the same part of the array, of which
+/// there are up to 1,024.
 ///
 /// ```
 /// use fullbloom::SharedFilter;
@@ -37,8 +35,7 @@ use fullbloom_core::sizing::Geometry;
 #[derive(Debug)]
 pub struct SharedFilter {
     native: Native,
-    bits: AtomicBits,
-    keys: Counter,
+    lines: SharedLines,
 }
 
 impl SharedFilter {
@@ -60,7 +57,7 @@ impl SharedFilter {
     /// Adds a key. Returns true if it was certainly not present before.
     #[inline]
     pub fn insert(&self, key: impl Key<Hasher>) -> bool {
-        self.set(key.hash_with(&self.native.hasher))
+        self.lines.insert(key.hash_with(&self.native.hasher))
     }
 
     /// As [`insert`](Self::insert), for a precomputed hash.
@@ -68,31 +65,7 @@ impl SharedFilter {
     /// # Errors
     /// If the hash was made with another seed or secret.
     pub fn insert_hash(&self, hash: KeyHash) -> Result<bool, InsertError> {
-        Ok(self.set(hash.by(&self.native.hasher)?))
-    }
-
-    fn set(&self, hash: u64) -> bool {
-        match self.native.shape.layout.lines() {
-            1 => self.insert_bits::<8>(hash),
-            2 => self.insert_bits::<16>(hash),
-            _ => self.insert_bits::<32>(hash),
-        }
-    }
-
-    /// Inserts a key that has at most `MOST` bits.
-    #[inline(always)]
-    fn insert_bits<const MOST: usize>(&self, hash: u64) -> bool {
-        let mut bits = [(0, Mask::of_bit(0)); MOST];
-        let mut count = 0;
-        for (slot, bit) in bits.iter_mut().zip(self.bits_of(hash)) {
-            *slot = bit;
-            count += 1;
-        }
-        let new = atomic::insert(self.bits.words(), &bits[..count]);
-        if new {
-            self.keys.add(hash);
-        }
-        new
+        Ok(self.lines.insert(hash.by(&self.native.hasher)?))
     }
 
     /// Adds many keys; see [`Filter::insert_batch`].
@@ -113,33 +86,21 @@ impl SharedFilter {
     }
 
     fn set_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) {
-        let mut pipe = Together { filter: self, work: |hash| self.set(hash) };
+        let mut pipe = Together { filter: self, work: |hash| self.lines.insert(hash) };
         pipeline::run(&mut pipe, Source::new(keys, &self.native.hasher), |_, _, _, _| ());
     }
 
     /// Whether the key may be present.
     #[inline]
     pub fn may_contain(&self, key: impl Key<Hasher>) -> bool {
-        self.test(key.hash_with(&self.native.hasher))
+        self.lines.test(key.hash_with(&self.native.hasher))
     }
 
     /// As [`may_contain`](Self::may_contain), for a precomputed hash. Of a filter with another seed or secret
     /// the answer is "maybe".
     #[inline]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
-        hash.by(&self.native.hasher).map_or(true, |hash| self.test(hash))
-    }
-
-    #[inline]
-    fn test(&self, hash: u64) -> bool {
-        let (shape, words) = (&self.native.shape, self.bits.words());
-        let tested = shape.inlined.and_then(|kernel| kernel.test_shared(words, hash, shape.probes));
-        tested.unwrap_or_else(|| self.contains_bits(hash))
-    }
-
-    #[inline(never)]
-    fn contains_bits(&self, hash: u64) -> bool {
-        atomic::contains(self.bits.words(), self.bits_of(hash))
+        hash.by(&self.native.hasher).map_or(true, |hash| self.lines.test(hash))
     }
 
     /// Looks up many keys; see [`Filter::may_contain_batch`].
@@ -163,7 +124,7 @@ impl SharedFilter {
     ) -> Result<(), KeysError> {
         let hasher = &self.native.hasher;
         look_up(keys, hasher, self.native.head.key_type, answers.into(), |answers| {
-            let pipe = Together { filter: self, work: |hash| self.test(hash) };
+            let pipe = Together { filter: self, work: |hash| self.lines.test(hash) };
             pipeline::collect(pipe, Source::new(keys, hasher), answers);
         })
     }
@@ -179,23 +140,15 @@ impl SharedFilter {
         self.native.shape.geometry()
     }
 
-    /// The number of insertions reported as new so far.
-    pub fn keys(&self) -> u64 {
-        self.native.head.keys.saturating_add(self.keys.sum())
-    }
-
-    /// Whether it holds more keys than it was sized for. The rate is then above the planned one, and rises
-    /// further.
-    pub fn is_overfull(&self) -> bool {
-        self.native.head.expected_keys > 0 && self.keys() > self.native.head.expected_keys
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, for example
+    /// for a full filter. Reads the whole array.
+    pub fn estimated_keys(&self) -> Option<f64> {
+        self.native.shape.keys_of(self.lines.words().map(|word| u64::from(word.count_ones())).sum())
     }
 
     /// Removes all keys.
     pub fn clear(&mut self) {
-        self.bits.exclusive().fill(0);
-        self.native.head.keys = 0;
-        self.native.head.estimated = false;
-        self.keys = Counter::default();
+        self.lines.clear();
     }
 
     /// A copy of the filter as it is now, to save, encode or merge it while other threads go on inserting.
@@ -210,19 +163,17 @@ impl SharedFilter {
     /// filter.insert("alice");
     /// let copy = filter.snapshot()?;
     /// filter.insert("bob");
-    /// assert!(copy.may_contain("alice") && !copy.may_contain("bob") && copy.keys() == 1);
+    /// assert!(copy.may_contain("alice") && !copy.may_contain("bob") && !copy.may_contain("carol"));
     /// # Ok::<(), fullbloom::SizeError>(())
     /// ```
     ///
     /// # Errors
     /// When there is not enough memory for the copy.
     pub fn snapshot(&self) -> Result<Filter, SizeError> {
-        let mut native = self.native.clone();
-        native.head.keys = self.keys();
-        let mut filter = Filter::empty(native)?;
+        let mut filter = Filter::empty(self.native.clone())?;
         let (bytes, _) = filter.bits.as_mut().as_chunks_mut::<8>();
-        for (copy, word) in bytes.iter_mut().zip(self.bits.words()) {
-            *copy = word.load(Ordering::Acquire).to_ne_bytes(); // the bytes as they are in memory
+        for (copy, word) in bytes.iter_mut().zip(self.lines.words()) {
+            *copy = word.to_ne_bytes(); // the bytes as they are in memory
         }
         Ok(filter)
     }
@@ -237,25 +188,9 @@ impl SharedFilter {
 
     /// The filter, once no other thread uses it. No bit is copied.
     pub fn into_filter(self) -> Filter {
-        let keys = self.keys();
-        let mut native = self.native;
-        native.head.keys = keys;
-        Filter { native, bits: self.bits.into_inner() }
-    }
-
-    /// The bits of a hash as (word, bit) pairs, always in the same order.
-    #[inline(always)]
-    fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
-        let probes = self.native.shape.layout.line_probes();
-        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(move |(line, mark)| {
-            let first_word = line as usize * WORDS;
-            mark.bits(probes).map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
-        })
+        Filter { native: self.native, bits: self.lines.into_inner() }
     }
 }
-
-/// Words of a line.
-const WORDS: usize = LINE / 8;
 
 /// Keys whose lines are prefetched together in a batch.
 const TOGETHER: usize = 32;
@@ -285,11 +220,8 @@ impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
     fn prepare(&self, _: &mut Self::Slot) {}
 
     fn prefetch(&mut self, slot: &Self::Slot, _: &Self::Slot) {
-        let shape = &self.filter.native.shape;
         for &hash in slot {
-            for (line, _) in Lines::new(shape.layout, shape.blocks, hash) {
-                prefetch::ahead(self.filter.bits.words(), line as usize * WORDS, 1);
-            }
+            self.filter.lines.prefetch(hash);
         }
     }
 
@@ -302,25 +234,6 @@ impl From<Filter> for SharedFilter {
     /// Converts the filter into a shared one with the same keys. No bit is copied.
     fn from(filter: Filter) -> Self {
         let Filter { native, bits } = filter;
-        SharedFilter { native, bits: AtomicBits::new(bits), keys: Counter::default() }
-    }
-}
-
-/// A count kept in several places, so that threads do not contend for one.
-#[derive(Debug, Default)]
-struct Counter([Stripe; 16]);
-
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Stripe(AtomicU64);
-
-impl Counter {
-    #[inline(always)]
-    fn add(&self, hash: u64) {
-        self.0[(hash >> 32) as usize % self.0.len()].0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn sum(&self) -> u64 {
-        self.0.iter().map(|stripe| stripe.0.load(Ordering::Relaxed)).sum()
+        SharedFilter { lines: SharedLines::new(native.shape, bits), native }
     }
 }

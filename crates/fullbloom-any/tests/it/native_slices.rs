@@ -80,17 +80,13 @@ fn few_keys_and_none_give_the_file_of_the_whole_filter() {
 }
 
 #[test]
-fn the_number_of_new_keys_follows_the_order_of_the_hashes() {
+fn the_order_of_the_keys_does_not_matter() {
     // An overfull filter: whether a key is new depends on the earlier keys.
     let keys = keys(60_000, 3);
     let plan = plan(10_000, 0.01);
     let slicing = Slicing::new(&plan, Hashing::default(), 1).unwrap();
     let back: Vec<u64> = keys.iter().rev().copied().collect();
-    let (there, back) = (sliced(&slicing, &[&keys]), sliced(&slicing, &[&back]));
-    let [there, back] = [there, back].map(|file| fullbloom::Filter::decode(&file).unwrap());
-    assert!(there.bits() == back.bits());
-    assert_ne!(there.keys(), back.keys());
-    assert!(!there.keys_are_estimated());
+    assert!(sliced(&slicing, &[&keys]) == sliced(&slicing, &[&back]));
 }
 
 #[test]
@@ -106,8 +102,9 @@ fn a_hash_of_another_slice_is_refused_and_nothing_is_added() {
     let mixed = [own.as_slice(), &[stray]].concat();
     let at = own.len();
     assert_eq!(slice.insert_hashes(&mixed), Err(SliceError::Stray { at, hash: stray }));
-    assert!(slice.keys() == 0 && slice.bits().iter().all(|byte| *byte == 0));
-    assert!(slice.insert_hashes(&own).unwrap() > 0);
+    assert!(slice.bits().iter().all(|byte| *byte == 0));
+    slice.insert_hashes(&own).unwrap();
+    assert!(slice.bits().iter().any(|byte| *byte != 0));
     assert!(slicing.slice(6).is_err());
 }
 

@@ -49,15 +49,8 @@ fn eight_threads_lose_no_bit_of_different_keys() {
         });
         let mut alone = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
         alone.insert_batch(&Column(&(0..keys).map(mix).collect::<Vec<_>>())).unwrap();
-        let counted = shared.keys();
         let filter = shared.into_filter();
-        assert!(filter.bits() == alone.bits(), "bits differ from those of one thread");
-        // Which keys are reported as known depends on the order; their number hardly does.
-        assert!(
-            filter.keys() == counted && counted.abs_diff(alone.keys()) <= keys / 1000,
-            "{counted} {}",
-            alone.keys()
-        );
+        assert!(filter.encode() == alone.encode(), "the file differs from that of one thread");
     }
 }
 
@@ -120,7 +113,7 @@ fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
         }
     });
     assert!(new.iter().all(|count| count.load(Ordering::Relaxed) == 1));
-    assert_eq!(shared.keys(), KEYS);
+    assert!(shared.estimated_keys().unwrap().round() as u64 == shared.into_filter().keys());
 }
 
 /// For ThreadSanitizer, which checks every memory access.
@@ -169,7 +162,6 @@ fn in_a_crowded_filter_no_key_is_new_twice() {
             }
         });
         assert!(new.iter().all(|count| count.load(Ordering::Relaxed) <= 1), "{bits_per_key} bits per key");
-        assert!(shared.is_overfull() || shared.keys() <= KEYS);
     }
 }
 
@@ -185,9 +177,7 @@ fn building_in_parts_gives_the_same_filter() {
 
         let mut parallel = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
         parallel.insert_parallel(&Column(&numbers), threads).unwrap();
-        assert!(parallel.bits() == direct.bits());
-        let new = parallel.keys();
-        assert!(new.abs_diff(direct.keys()) < keys / 1000, "{new} {}", direct.keys());
+        assert!(parallel.encode() == direct.encode());
 
         let mut builder = Builder::new(fullbloom::Filter::with_fpr(keys, fpr).unwrap(), threads);
         for (i, some) in numbers.chunks(300_001).enumerate() {
@@ -201,13 +191,11 @@ fn building_in_parts_gives_the_same_filter() {
         }
         let built = builder.build();
         assert!(built.bits() == direct.bits());
-        // All keys again, and one key very often: buckets overflow, no key is lost, and none is new.
-        let again = built.keys();
+        // All keys again, and one key very often: buckets overflow, and no key is lost.
         let mut builder = Builder::new(built, threads);
         builder.add_batch(&Column(&numbers)).unwrap();
         builder.add_batch(&Column(&vec![mix(5); 3_000_000])).unwrap();
         let built = builder.build();
-        assert!(built.bits() == direct.bits());
-        assert_eq!(built.keys(), again);
+        assert!(built.encode() == direct.encode());
     }
 }

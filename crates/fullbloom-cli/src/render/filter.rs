@@ -51,16 +51,14 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
     if let (Some(count), Some(block_lines)) = (record.lines, record.block_lines) {
         lines.line("layout", layout(count, block_lines, record.line_probes));
     }
-    let about = if record.new_keys_estimated { "about " } else { "" };
-    let planned = match record.planned_fpr {
-        Some(fpr) if record.expected_keys > 0 => {
-            format!("; sized for {} at a rate of {}", record.expected_keys, text::rate(fpr))
+    match (&record.kind, record.planned_fpr) {
+        (KindRecord::Fast, Some(fpr)) if record.expected_keys > 0 => {
+            lines
+                .line("sized for", format!("{} keys at a rate of {}", record.expected_keys, text::rate(fpr)));
         }
-        _ => String::new(),
-    };
-    let is_fast = matches!(record.kind, KindRecord::Fast);
-    let (name, planned) = if is_fast { ("new keys", planned) } else { ("keys in it", String::new()) };
-    lines.line(name, format!("{about}{}{planned}", record.new_keys));
+        (KindRecord::Fast, _) => {}
+        _ => lines.line("keys in it", record.new_keys.to_string()),
+    }
     lines.line(
         "hash",
         match (record.seed, record.secret_stored) {

@@ -8,7 +8,7 @@ use crate::probe::{LIMIT, MAX_PRIORITY, Place, coefficients, column_bits, picks,
 use core::arch::x86_64::*;
 use fullbloom_core::kernel::lines::Line;
 use fullbloom_core::kernel::scalar::Scalar;
-use fullbloom_core::kernel::x86_64::{Avx2, Avx512, Avx512Bitalg};
+use fullbloom_core::kernel::x86_64::{Avx2, Avx512};
 
 impl Systems for Avx2 {
     #[inline(always)]
@@ -28,30 +28,6 @@ impl Systems for Avx2 {
 }
 
 impl Systems for Avx512 {
-    #[inline(always)]
-    fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
-        Avx2::from(self).find::<W>(lines, keys, next)
-    }
-
-    #[inline(always)]
-    fn pack(self, numbers: &[u64; GROUP], chosen: u64, packed: &mut [u64; GROUP]) {
-        let mut count = 0;
-        for (eight, chosen) in numbers.as_chunks().0.iter().zip(chosen.to_le_bytes()) {
-            // At most 56 were chosen before the last eight.
-            if let Some(to) = packed[count..].first_chunk_mut() {
-                self.store_8(to, self.packed_8(chosen, self.load_8(eight)));
-            }
-            count += chosen.count_ones() as usize;
-        }
-    }
-
-    #[inline(always)]
-    fn unpack(self, bits: u64, chosen: u64) -> u64 {
-        Avx2::from(self).unpack(bits, chosen)
-    }
-}
-
-impl Systems for Avx512Bitalg {
     #[inline(always)]
     fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
         if W > 2 {
@@ -84,7 +60,7 @@ impl Systems for Avx512Bitalg {
         if W > 1 {
             return Scalar.further_agree::<W>(bytes, t, columns);
         }
-        let v = self.avx512();
+        let v = self;
         let chosen = v.all_8(coefficients::<1>(picks::<1>(t))[0] as i64);
         let (words, _) = bytes.as_chunks();
         let (mut fingerprint, mut wrong) = (u_of(t) >> 8, 0);
@@ -99,12 +75,19 @@ impl Systems for Avx512Bitalg {
 
     #[inline(always)]
     fn pack(self, numbers: &[u64; GROUP], chosen: u64, packed: &mut [u64; GROUP]) {
-        self.avx512().pack(numbers, chosen, packed);
+        let mut count = 0;
+        for (eight, chosen) in numbers.as_chunks().0.iter().zip(chosen.to_le_bytes()) {
+            // At most 56 were chosen before the last eight.
+            if let Some(to) = packed[count..].first_chunk_mut() {
+                self.store_8(to, self.packed_8(chosen, self.load_8(eight)));
+            }
+            count += chosen.count_ones() as usize;
+        }
     }
 
     #[inline(always)]
     fn unpack(self, bits: u64, chosen: u64) -> u64 {
-        self.avx512().unpack(bits, chosen)
+        Avx2::from(self).unpack(bits, chosen)
     }
 }
 
@@ -112,15 +95,9 @@ impl Systems for Avx512Bitalg {
 ///
 /// Each line is looked up once: its chosen slots and its limit become the word of its key.
 #[inline(always)]
-fn find_eight<const W: usize>(
-    kernel: Avx512Bitalg,
-    lines: &[Line],
-    keys: Keys<'_>,
-    i: usize,
-    found: &mut Found,
-) {
+fn find_eight<const W: usize>(kernel: Avx512, lines: &[Line], keys: Keys<'_>, i: usize, found: &mut Found) {
     let (places, t): (&[Place; 8], &[u64; 8]) = (&keys.places.as_chunks().0[i], &keys.t.as_chunks().0[i]);
-    let v = kernel.avx512();
+    let v = kernel;
     let numbers = v.load_8(&t.map(|t| picks::<W>(t) | (LIMIT as u64) << 48));
     let x = v.load_8(&places.map(Place::number));
     let mut slots = v.zero();

@@ -10,6 +10,12 @@ pub fn read<T>(items: &[T], index: usize) {
     }
 }
 
+/// Prefetches a line of an array of lines, without a look at its length.
+#[inline(always)]
+pub fn line(lines: &[[u8; 64]], index: usize) {
+    address(lines.as_ptr().wrapping_add(index).cast());
+}
+
 /// Prefetches the cache line at this address, valid or not.
 #[inline(always)]
 pub fn address(at: *const u8) {

@@ -5,6 +5,6 @@ mod fold64;
 mod siphash;
 mod xxh64;
 
-pub use fold64::{FINISH, Fold64, finish, fold, fold64};
+pub use fold64::{Fold64, finish, fold, fold_halves, fold64};
 pub use siphash::siphash13;
 pub use xxh64::{xxh64, xxh64_chunk, xxh64_word};

@@ -64,18 +64,16 @@ pub enum Kernel {
     Scalar,
     /// x86-64 with AVX2: eight probes at once.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ and VL: sixteen probes at once.
+    /// x86-64 with AVX-512, VBMI and BITALG among it (Ice Lake, Zen 4 and later): the probes of eight keys at
+    /// once.
     Avx512,
-    /// AVX-512 with VBMI and BITALG as well: the probes of eight keys at once.
-    Avx512Bitalg,
     /// AArch64: sixteen probes at once.
     Neon,
 }
 
 impl Kernel {
     /// Every kernel, slowest first, including those of other architectures.
-    pub const ALL: [Kernel; 5] =
-        [Kernel::Scalar, Kernel::Neon, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Bitalg];
+    pub const ALL: [Kernel; 4] = [Kernel::Scalar, Kernel::Neon, Kernel::Avx2, Kernel::Avx512];
 
     /// The name used in `FULLBLOOM_KERNEL`.
     pub const fn name(self) -> &'static str {
@@ -83,7 +81,6 @@ impl Kernel {
             Kernel::Scalar => "scalar",
             Kernel::Avx2 => "avx2",
             Kernel::Avx512 => "avx512",
-            Kernel::Avx512Bitalg => "avx512-bitalg",
             Kernel::Neon => "neon",
         }
     }
@@ -160,6 +157,16 @@ impl core::error::Error for KernelError {}
 pub trait Body: Copy {
     /// Whether it multiplies eight 64-bit words at once.
     const WIDE: bool = false;
+
+    /// The bits as bools.
+    #[inline(always)]
+    fn bools(self, bits: u64) -> [bool; 64] {
+        let mut bools = [false; 64];
+        for (eight, byte) in bools.as_chunks_mut().0.iter_mut().zip(bits.to_le_bytes()) {
+            *eight = pipeline::eight_bools(byte);
+        }
+        bools
+    }
 }
 
 /// A piece of work that runs on the kernel `K`.
@@ -185,7 +192,7 @@ macro_rules! every_kernel {
 }
 
 #[cfg(target_arch = "x86_64")]
-every_kernel! { scalar::Scalar x86_64::Avx2 x86_64::Avx512 x86_64::Avx512Bitalg }
+every_kernel! { scalar::Scalar x86_64::Avx2 x86_64::Avx512 }
 #[cfg(target_arch = "aarch64")]
 every_kernel! { scalar::Scalar aarch64::Neon }
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -199,8 +206,6 @@ pub enum Cpu {
     Avx2(x86_64::Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(x86_64::Avx512),
-    #[cfg(target_arch = "x86_64")]
-    Avx512Bitalg(x86_64::Avx512Bitalg),
     #[cfg(target_arch = "aarch64")]
     Neon(aarch64::Neon),
 }
@@ -225,8 +230,6 @@ impl Cpu {
         match self {
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512(kernel) => Cpu::Avx2(kernel.into()),
-            #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512Bitalg(kernel) => Cpu::Avx2(kernel.into()),
             other => other,
         }
     }
@@ -250,8 +253,6 @@ impl Cpu {
             Kernel::Avx2 => x86_64::Avx2::detect().map(Cpu::Avx2),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512 => x86_64::Avx512::detect().map(Cpu::Avx512),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512Bitalg => x86_64::Avx512Bitalg::detect().map(Cpu::Avx512Bitalg),
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => aarch64::Neon::detect().map(Cpu::Neon),
             _ => None,
@@ -267,8 +268,6 @@ impl Cpu {
             Cpu::Avx2(kernel) => kernel.run(task),
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512(kernel) => kernel.run(task),
-            #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512Bitalg(kernel) => kernel.run(task),
             #[cfg(target_arch = "aarch64")]
             Cpu::Neon(kernel) => task.run(kernel), // in the baseline of the target
         }
@@ -281,8 +280,6 @@ impl Cpu {
             Cpu::Avx2(_) => Kernel::Avx2,
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512(_) => Kernel::Avx512,
-            #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512Bitalg(_) => Kernel::Avx512Bitalg,
             #[cfg(target_arch = "aarch64")]
             Cpu::Neon(_) => Kernel::Neon,
         }

@@ -72,11 +72,19 @@ pub trait Pipe<const N: usize, const SLOTS: usize> {
     /// The bits as bools.
     #[inline(always)]
     fn bools(&self, bits: u64) -> [bool; 64] {
-        let mut bools = [false; 64];
-        for (eight, byte) in bools.as_chunks_mut().0.iter_mut().zip(bits.to_le_bytes()) {
-            *eight = eight_bools(byte);
-        }
-        bools
+        super::scalar::Scalar.bools(bits)
+    }
+}
+
+/// The task of turning bits into bools: see [`Body::bools`].
+pub struct Bools(pub u64);
+
+impl<B: Body> Task<B> for Bools {
+    type Output = [bool; 64];
+
+    #[inline(always)]
+    fn run(self, body: B) -> [bool; 64] {
+        body.bools(self.0)
     }
 }
 
@@ -93,9 +101,10 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
 /// A few operations on one word; LLVM would emit eight shifts.
 #[inline(always)]
 pub fn eight_bools(bits: u8) -> [bool; 8] {
-    let copies = u64::from(bits).wrapping_mul(0x0101_0101_0101_0101);
-    let one_each = copies & 0x8040_2010_0804_0201; // byte i keeps bit i
-    let at_the_bottom = one_each.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
+    let bits = u64::from(bits);
+    // Bit i of the lower seven times 2^7i: at the bottom of byte i. Bit 7 would collide with bit 0.
+    let lower = (bits & 0x7f).wrapping_mul(0x0002_0408_1020_4081) & 0x0001_0101_0101_0101;
+    let at_the_bottom = lower | (bits & 0x80) << 49;
     at_the_bottom.to_le_bytes().map(|byte| byte != 0)
 }
 

@@ -20,6 +20,9 @@ pub trait Except: Sized {
     /// Its hasher.
     fn hasher(&self) -> &Hasher;
 
+    /// How many keys it has, exactly or by its bits.
+    fn keys(&self) -> u64;
+
     /// Whether its bits report these hashes present: one bit for each.
     fn test_hashes(&self, hashes: &[u64], found: &mut [u64]);
 
@@ -132,7 +135,7 @@ impl<F: Except> GoodKeys<F> {
     pub fn members(mut self) -> Result<Members<F>, ExceptError> {
         self.found.sort_unstable();
         self.found.dedup();
-        let next = next_level(self.found.len() as f64, self.filter.head().keys.max(1) as f64);
+        let next = next_level(self.found.len() as f64, self.filter.keys().max(1) as f64);
         // Even if it is not kept as the first level, a filter that passes few members saves most of the
         // lookups.
         let mut exceptions = Exceptions::default();

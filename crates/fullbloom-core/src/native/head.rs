@@ -19,9 +19,8 @@ pub const MAX_LABEL: usize = 65_535;
 pub struct Head {
     pub hashing: Hashing,
     pub expected_keys: u64,
+    /// The exact number of keys, in the kinds that know it; 0 in the kind fast, which estimates it from the bits.
     pub keys: u64,
-    /// `keys` is an estimate, not a count of insertions, after a merge or an intersection.
-    pub estimated: bool,
     pub store_secret: bool,
     /// The type of its keys, if that is known.
     pub key_type: Option<KeyType>,
@@ -44,7 +43,6 @@ impl Head {
             hashing,
             expected_keys,
             keys: 0,
-            estimated: false,
             store_secret: false,
             key_type: None,
             key_form: KeyForm::default(),
@@ -96,10 +94,15 @@ impl Head {
         self.key_field = self.key_field.or(other.key_field);
     }
 
-    /// Whether there are more keys than expected; of an estimate, more than three standard deviations more.
+    /// Whether there are more keys than expected.
     pub fn is_overfull(&self) -> bool {
-        let deviation = if self.estimated { 3 * self.expected_keys.isqrt() } else { 0 };
-        self.expected_keys > 0 && self.keys > self.expected_keys.saturating_add(deviation)
+        self.expected_keys > 0 && self.keys > self.expected_keys
+    }
+
+    /// Whether this estimate of the number of keys is above the expected number by more than three standard deviations.
+    pub fn exceeds(&self, keys: u64) -> bool {
+        let expected = self.expected_keys;
+        expected > 0 && keys > expected.saturating_add(3 * expected.isqrt())
     }
 
     /// Whether keys can be inserted: there are no exceptions, and if the filter is keyed, its secret is
@@ -132,12 +135,13 @@ impl Head {
         self.exceptions.as_ref().is_some_and(|exceptions| exceptions.excepts(hash))
     }
 
-    /// The rate of a filter whose bits report this share of all hashes present.
-    pub fn fpr(&self, share: f64) -> f64 {
+    /// The rate of a filter of this many keys (`None`: too many to estimate) whose bits report this share of all
+    /// hashes present.
+    pub fn fpr(&self, share: f64, keys: Option<f64>) -> f64 {
         let fpr = share * self.kept_share();
         match self.hash_bits {
             64 => fpr,
-            shortened => rates::combine(fpr, rates::collision_fpr(self.keys as f64, shortened)),
+            shortened => rates::combine(fpr, rates::collision_fpr(keys.unwrap_or(f64::INFINITY), shortened)),
         }
     }
 

@@ -10,4 +10,5 @@ pub mod hashing;
 pub mod head;
 pub mod key_type;
 pub mod shape;
+pub mod shared;
 pub mod sizing;

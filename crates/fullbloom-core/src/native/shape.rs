@@ -1,11 +1,15 @@
-//! The layout numbers of a native filter, and the operations on an array of lines.
+//! The shape of a fast filter, and the work on its lines: one key, or many hashes.
+//!
+//! A batch consists of chunks of 64 hashes. Between the lines of one chunk, those of the next are prefetched,
+//! unless the array is small enough for the second-level cache.
 
 use super::sizing::geometry;
-use crate::kernel::Cpu;
-use crate::kernel::lines::{GROUP, Group, Inlined, Line, Lines as _, Probes, prefetch_first};
-use crate::kernel::pipeline::ones;
+use crate::bits::prefetch;
+use crate::kernel::lines::{self as kernel, CHUNK, Inlined, Line, OneKey as _, Probes};
+use crate::kernel::pipeline::{is_near, ones};
+use crate::kernel::{Cpu, Task};
 use crate::probe::lines::{Lines, Mark, block_of};
-use crate::sizing::{Geometry, Layout};
+use crate::sizing::{Geometry, Layout, estimated_keys};
 
 /// A layout and a number of blocks, with the kernel of this CPU.
 #[derive(Debug, Clone, Copy)]
@@ -14,8 +18,7 @@ pub struct Shape {
     pub blocks: u64,
     pub probes: Probes,
     pub cpu: Cpu,
-    /// The kernel whose few instructions for one line are inlined into every caller, if it is in use and a
-    /// key has one line: a third faster in L2 than a call.
+    /// The kernel that is inlined into the lookup and the insertion of one key, where a key has one line.
     pub inlined: Option<Inlined>,
 }
 
@@ -39,6 +42,17 @@ impl Shape {
         self.geometry().byte_len()
     }
 
+    /// The number of keys, estimated from the number of set bits; `None` when all bits are set.
+    pub fn keys_of(&self, set_bits: u64) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        estimated_keys(set_bits, bit_len, probes)
+    }
+
+    /// [`keys_of`](Self::keys_of) as the whole number that the file stores. It is the same on all machines.
+    pub fn stored_keys(&self, set_bits: u64) -> u64 {
+        self.keys_of(set_bits).map_or(u64::MAX, |keys| (keys + 0.5) as u64)
+    }
+
     /// Whether all bits of this hash are set.
     #[inline(always)]
     pub fn test(&self, lines: &[Line], hash: u64) -> bool {
@@ -50,17 +64,20 @@ impl Shape {
     }
 
     /// Line by line: the first shows most absent keys.
-    #[inline(always)]
+    #[inline(never)]
     pub fn test_any(&self, lines: &[Line], hash: u64) -> bool {
-        if self.layout.lines() == 1 {
-            let line = &lines[block_of(hash, self.blocks) as usize];
-            return self.cpu.test(line, Mark::of(hash), self.probes);
+        struct Test<'a>(&'a Shape, &'a [Line], u64);
+        impl<K: kernel::Lines> Task<K> for Test<'_> {
+            type Output = bool;
+
+            #[inline(always)]
+            fn run(self, kernel: K) -> bool {
+                let Test(shape, lines, hash) = self;
+                let mut walk = Lines::new(shape.layout, shape.blocks, hash);
+                walk.all(|(line, mark)| kernel.test(&lines[line as usize], mark, shape.probes))
+            }
         }
-        let mut walk = Lines::new(self.layout, self.blocks, hash);
-        match self.cpu.inlined() {
-            Some(kernel) => walk.all(|(line, mark)| kernel.test(&lines[line as usize], mark, self.probes)),
-            None => walk.all(|(line, mark)| self.cpu.test(&lines[line as usize], mark, self.probes)),
-        }
+        self.cpu.run(Test(self, lines, hash))
     }
 
     /// Sets all bits of this hash. Returns true if at least one was clear.
@@ -73,39 +90,67 @@ impl Shape {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     pub fn set_any(&self, lines: &mut [Line], hash: u64) -> bool {
-        if self.layout.lines() == 1 {
-            let line = &mut lines[block_of(hash, self.blocks) as usize];
-            return self.cpu.set(line, Mark::of(hash), self.probes);
-        }
-        let mut changed = false;
-        for (line, mark) in Lines::new(self.layout, self.blocks, hash) {
-            changed |= self.cpu.set(&mut lines[line as usize], mark, self.probes);
-        }
-        changed
+        self.set_chunk(lines, &[hash], &[]) != 0
     }
 
-    /// Sets the bits of these hashes in the part of the array that begins with block `first`. Returns how
-    /// many changed a bit.
+    /// Bit `i` of the result: whether all bits of hash `i` of `now` are set. Prefetches the lines of `next`.
+    pub fn test_chunk(&self, lines: &[Line], now: &[u64; CHUNK], next: &[u64; CHUNK]) -> u64 {
+        match self.layout.lines() {
+            1 => self.cpu.run(TestOne { shape: self, lines, now, next }),
+            _ => self.cpu.narrow().run(TestMany { shape: self, lines, now, next }),
+        }
+    }
+
+    /// Sets the bits of up to 64 hashes, in order. Bit `i` of the result: whether hash `i` changed any.
+    /// Prefetches the lines of `next`, as many as there are in `now`.
+    pub fn set_chunk(&self, lines: &mut [Line], now: &[u64], next: &[u64]) -> u64 {
+        debug_assert!(now.len() <= CHUNK);
+        self.set_hashes::<true>(lines, 0, now, next)
+    }
+
+    /// Sets the bits of any number of hashes in the part of the array that begins with block `first`.
+    /// Prefetches the lines of `next`, as many as there are in `now`.
     ///
     /// # Panics
     /// If a hash belongs to another part.
-    pub fn set_part(&self, lines: &mut [Line], first: u64, hashes: &[u64]) -> u64 {
-        if self.layout.lines() == 1 {
-            return self.cpu.set_part(lines, first, self.blocks, hashes, self.probes);
+    pub fn set_part(&self, lines: &mut [Line], first: u64, now: &[u64], next: &[u64]) {
+        self.set_hashes::<false>(lines, (first * self.layout.block_lines()) as usize, now, next);
+    }
+
+    fn set_hashes<const CHANGED: bool>(
+        &self,
+        lines: &mut [Line],
+        first_line: usize,
+        now: &[u64],
+        next: &[u64],
+    ) -> u64 {
+        let cpu = self.cpu;
+        match self.layout.lines() {
+            1 => cpu.run(Set::<CHANGED, false> { shape: self, lines, first_line, now, next }),
+            _ => cpu.run(Set::<CHANGED, true> { shape: self, lines, first_line, now, next }),
         }
-        let first_line = first * self.layout.block_lines();
-        let mut new = 0;
-        for &hash in hashes {
-            let mut changed = false;
+    }
+
+    /// All lines of a hash, and its bits there.
+    #[inline(always)]
+    fn each_line<const MANY: bool>(&self, hash: u64, mut work: impl FnMut(usize, Mark)) {
+        if MANY {
             for (line, mark) in Lines::new(self.layout, self.blocks, hash) {
-                let line = line.wrapping_sub(first_line) as usize;
-                changed |= self.cpu.set(&mut lines[line], mark, self.probes);
+                work(line as usize, mark);
             }
-            new += u64::from(changed);
+        } else {
+            work(block_of(hash, self.blocks) as usize, Mark::of(hash));
         }
-        new
+    }
+
+    /// Line `number` of a hash, and its bits there.
+    #[inline(always)]
+    fn line_of(&self, hash: u64, number: usize) -> (usize, Mark) {
+        let mut walk = Lines::new(self.layout, self.blocks, hash);
+        let (line, mark) = walk.nth(number).expect("a key has this many lines");
+        (line as usize, mark)
     }
 
     /// The probability that an absent key is reported present, given exactly these bits: the average over all
@@ -146,53 +191,101 @@ impl Shape {
     }
 }
 
-impl Shape {
-    /// Finds the first line of every key of a group by its hash.
+/// Tests a chunk where a key has one line.
+struct TestOne<'a> {
+    shape: &'a Shape,
+    lines: &'a [Line],
+    now: &'a [u64; CHUNK],
+    next: &'a [u64; CHUNK],
+}
+
+impl<K: kernel::Lines> Task<K> for TestOne<'_> {
+    type Output = u64;
+
     #[inline(always)]
-    pub fn locate(&self, group: &mut Group) {
-        if self.layout.lines() == 1 {
-            self.cpu.locate(self.blocks, group);
-            return;
+    fn run(self, kernel: K) -> u64 {
+        let TestOne { shape: Shape { probes, .. }, lines, now, next } = self;
+        // The compiler makes a loop for each case.
+        match (probes.count, is_near(size_of_val(lines))) {
+            (8, true) => kernel.test_chunk(lines, now, None, Probes::new(8)),
+            (8, false) => kernel.test_chunk(lines, now, Some(next), Probes::new(8)),
+            (_, true) => kernel.test_chunk(lines, now, None, *probes),
+            (_, false) => kernel.test_chunk(lines, now, Some(next), *probes),
         }
-        group.locate_with(|hash| {
-            Lines::new(self.layout, self.blocks, hash).next().expect("a key has at least one line")
-        });
     }
+}
 
-    /// The further lines of the keys that their first line did not reject: few, unless the keys are present.
-    pub fn test_further(&self, lines: &[Line], now: &Group, first: u64) -> u64 {
-        let mut left = first;
-        for number in 1..self.layout.lines() as usize {
-            let mut group = Group::EMPTY;
-            let mut owners = [0u8; GROUP];
-            for (place, key) in ones(left).enumerate() {
-                let further = Lines::new(self.layout, self.blocks, now.hashes[key]).nth(number);
-                let (line, mark) = further.expect("a key has this many lines");
-                group.push(line, mark);
-                owners[place] = key as u8;
+/// Tests a chunk where a key has several lines: the first shows most absent keys, and is prefetched in time. The
+/// others are fetched for the keys that are left.
+struct TestMany<'a> {
+    shape: &'a Shape,
+    lines: &'a [Line],
+    now: &'a [u64; CHUNK],
+    next: &'a [u64; CHUNK],
+}
+
+impl<K: kernel::Lines> Task<K> for TestMany<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run(self, kernel: K) -> u64 {
+        let TestMany { shape, lines, now, next } = self;
+        next.iter().for_each(|&hash| prefetch::line(lines, shape.line_of(hash, 0).0));
+        let mut present = u64::MAX;
+        for number in 0..shape.layout.lines() as usize {
+            if number > 0 {
+                ones(present).for_each(|i| prefetch::line(lines, shape.line_of(now[i], number).0));
             }
-            if group.is_empty() {
-                return 0;
+            for i in ones(present) {
+                let (line, mark) = shape.line_of(now[i], number);
+                present &= !(u64::from(!kernel.test(&lines[line], mark, shape.probes)) << i);
             }
-            prefetch_first(lines, &group);
-            let passed = self.cpu.test_group(lines, &group, &Group::EMPTY, self.probes);
-            let passed = passed & (u64::MAX >> (GROUP - group.len()));
-            left = ones(passed).fold(0, |left, place| left | 1 << owners[place]);
         }
-        left
+        present
     }
+}
 
-    /// The second lines of all keys, then the third, and so on. They lie in separate regions, so one region
-    /// can be filled after the other.
-    pub fn further<'a>(&'a self, now: &'a Group) -> impl Iterator<Item = Group> + 'a {
-        (1..self.layout.lines() as usize).map(|number| {
-            let mut group = Group::EMPTY;
-            for &hash in &now.hashes[..now.len()] {
-                let further = Lines::new(self.layout, self.blocks, hash).nth(number);
-                let (line, mark) = further.expect("a key has this many lines");
-                group.push(line, mark);
+/// Sets the bits of hashes. Returns which of the first 64 changed a bit, if `CHANGED`. `MANY`: a key has several
+/// lines.
+struct Set<'a, const CHANGED: bool, const MANY: bool> {
+    shape: &'a Shape,
+    /// The lines from `first_line` on.
+    lines: &'a mut [Line],
+    first_line: usize,
+    now: &'a [u64],
+    next: &'a [u64],
+}
+
+impl<K: kernel::Lines, const CHANGED: bool, const MANY: bool> Task<K> for Set<'_, CHANGED, MANY> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run(self, kernel: K) -> u64 {
+        let probes = self.shape.probes;
+        if probes.count == 8 { self.with(kernel, Probes::new(8)) } else { self.with(kernel, probes) }
+    }
+}
+
+impl<const CHANGED: bool, const MANY: bool> Set<'_, CHANGED, MANY> {
+    #[inline(always)]
+    fn with(self, kernel: impl kernel::Lines, probes: Probes) -> u64 {
+        let Set { shape: &shape, lines, first_line, now, next } = self;
+        let mut next = if is_near(size_of_val(lines)) { [].iter() } else { next.iter() };
+        let (mut all_changed, mut bit) = (0, 1u64);
+        for &hash in now {
+            if let Some(&next) = next.next() {
+                shape.each_line::<MANY>(next, |line, _| prefetch::line(lines, line.wrapping_sub(first_line)));
             }
-            group
-        })
+            let mut changed = false;
+            shape.each_line::<MANY>(hash, |line, mark| {
+                let line = &mut lines[line.wrapping_sub(first_line)];
+                changed |= kernel.set(line, mark, probes);
+            });
+            if CHANGED {
+                all_changed |= if changed { bit } else { 0 };
+                bit = bit.wrapping_shl(1);
+            }
+        }
+        all_changed
     }
 }

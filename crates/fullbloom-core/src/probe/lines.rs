@@ -11,7 +11,7 @@
 //! A line is 64 bytes, sixteen little-endian words of 32 bits. Words `j` and `j + 8` are lane `j`. A key sets
 //! at most one bit in each of the eight lanes. Two numbers `a` and `b` choose them: byte `j` of `(a rotated
 //! by 32) ^ b` belongs to lane `j`. Its top bit chooses the word and its low five bits the bit, counted from
-//! the top. A key uses a cyclic run of `probes` lanes. Bits 29 to 31 of `b` choose the first one.
+//! the top. A key uses a cyclic run of `probes` lanes. Bits 5 to 7 of `b` choose the first one.
 //!
 //! So the eight lanes of one half of the line are one vector of 256 bits. A lookup selects between two such
 //! vectors and shifts once.
@@ -87,7 +87,7 @@ impl Mark {
 }
 
 /// From the second number of a line to the first lane.
-pub const FIRST_SHIFT: u32 = 29;
+pub const FIRST_SHIFT: u32 = 5;
 
 /// The lines of one key, in order: the line number in the whole array, and the key's bits in it.
 #[derive(Debug, Clone)]

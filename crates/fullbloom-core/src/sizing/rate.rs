@@ -181,7 +181,8 @@ pub fn estimated_keys(set_bits: u64, bit_len: u64, probes: u32) -> Option<f64> {
         return None;
     }
     let m = bit_len as f64;
-    Some(-m / f64::from(probes) * (-(set_bits as f64) / m).ln_1p())
+    // Not the logarithm of the platform: native files store the estimate, and are the same on all machines.
+    Some(-m / f64::from(probes) * libm::log1p(-(set_bits as f64) / m))
 }
 
 /// The same for positions that have a limit, from the bits below it. `set_bits(n)` counts the set bits among

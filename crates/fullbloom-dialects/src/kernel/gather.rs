@@ -55,7 +55,7 @@ impl Gather {
     /// Available where the kernel in use is an AVX-512 kernel. Intel's cores before AVX-VNNI are excluded:
     /// microcode against Downfall made their gathers several times slower than the loads they replace.
     fn detect() -> Option<Gather> {
-        let able = matches!(Kernel::in_use(), Kernel::Avx512 | Kernel::Avx512Bitalg)
+        let able = Kernel::in_use() == Kernel::Avx512
             && cpu_has!(is_x86_feature_detected, "avx512f")
             && cpu_has!(is_x86_feature_detected, "avx512vl")
             && cpu_has!(is_x86_feature_detected, "avx512ifma")

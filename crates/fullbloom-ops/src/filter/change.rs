@@ -30,6 +30,9 @@ pub struct Changing {
     path: PathBuf,
     filter: AnyFilter,
     saver: Option<Saver>,
+    /// The keys of a fast filter: those that its file states, and those that were new since. Counting its bits again
+    /// for every batch would take longer than the batch.
+    keys: u64,
     /// Memory for the answers of one batch.
     new: Vec<bool>,
     /// Keys that were removed.
@@ -61,7 +64,8 @@ impl Changing {
             StoredFilter::Dynamic(_) => Saver::Journal(Box::new(JournalWriter::new(claim))),
             _ => Saver::Whole(Box::new(claim)),
         });
-        Changing { path, filter, saver, new: Vec::new(), removed: 0, absent: 0 }
+        let keys = stored(&filter).keys();
+        Changing { path, filter, saver, keys, new: Vec::new(), removed: 0, absent: 0 }
     }
 
     /// Loads the filter in the claimed file and its journal, to be changed by keys of this type. Also returns
@@ -72,8 +76,8 @@ impl Changing {
         secret: Option<&Secret>,
         key_type: KeyType,
     ) -> Result<(Changing, Vec<Problem>), Problem> {
-        let (stored, writer) = StoredFilter::load_to_change(claim).map_err(|e| unreadable(path, &e))?;
-        let mut filter = AnyFilter::from(stored);
+        let (loaded, writer) = StoredFilter::load_to_change(claim).map_err(|e| unreadable(path, &e))?;
+        let mut filter = AnyFilter::from(loaded);
         filter.require_key_type(key_type).map_err(|e| other_key_type(path, &e))?;
         if let Some(secret) = secret {
             filter.unlock(secret).map_err(|e| Problem::at(path, Code::OptionRefused, e))?;
@@ -90,8 +94,8 @@ impl Changing {
             Some(_) => Saver::Journal(Box::new(writer)),
             None => Saver::Whole(Box::new(writer.into_claim())),
         };
-        let (path, saver, new) = (path.to_owned(), Some(saver), Vec::new());
-        Ok((Changing { path, filter, saver, new, removed: 0, absent: 0 }, problems))
+        let (path, saver, keys, new) = (path.to_owned(), Some(saver), stored(&filter).keys(), Vec::new());
+        Ok((Changing { path, filter, saver, keys, new, removed: 0, absent: 0 }, problems))
     }
 
     /// Checks that keys can be inserted.
@@ -175,7 +179,10 @@ impl Changing {
 
     /// The number of its keys.
     pub fn keys(&self) -> u64 {
-        stored(&self.filter).keys()
+        match stored(&self.filter) {
+            StoredFilter::Fast(_) => self.keys,
+            stored => stored.keys(),
+        }
     }
 
     /// The rate of the filter as it is now.
@@ -191,7 +198,10 @@ impl Changing {
 
     /// Whether it has more keys than it was made for.
     pub fn is_overfull(&self) -> bool {
-        stored(&self.filter).is_overfull()
+        match stored(&self.filter) {
+            StoredFilter::Fast(filter) => filter.head().exceeds(self.keys),
+            stored => stored.is_overfull(),
+        }
     }
 
     /// The message of a filter that has more keys than it was made for.
@@ -202,11 +212,6 @@ impl Changing {
     /// Inserts keys at the present time, in order, by hashes that its [`hashing`](Changing::hashing) made of
     /// them. Returns how many are new.
     pub fn insert(&mut self, hashes: &[u64]) -> Result<u64, Problem> {
-        if let Some(StoredFilter::Fast(filter)) = self.filter.as_native_mut() {
-            let (before, own) = (filter.keys(), filter.hashing().hashes(hashes));
-            filter.insert_batch(&own).map_err(|e| Problem::at(&self.path, Code::SizeRefused, e))?;
-            return Ok(filter.keys() - before);
-        }
         let mut new = std::mem::take(&mut self.new);
         new.resize(hashes.len(), false);
         let added = self.insert_new(hashes, &mut new);
@@ -219,7 +224,10 @@ impl Changing {
         let refused = |e: InsertError| Problem::at(&self.path, Code::SizeRefused, e);
         let own = self.hashing().hashes(hashes);
         match self.filter.as_native_mut() {
-            Some(StoredFilter::Fast(filter)) => filter.insert_batch_new(&own, &mut *new).map_err(refused)?,
+            Some(StoredFilter::Fast(filter)) => {
+                filter.insert_batch_new(&own, &mut *new).map_err(refused)?;
+                self.keys = self.keys.saturating_add(count(new));
+            }
             Some(StoredFilter::Dynamic(filter)) => {
                 filter.advance(SystemTime::now()).map_err(|e| refused(e.into()))?;
                 filter.insert_batch_new(&own, &mut *new).map_err(refused)?;

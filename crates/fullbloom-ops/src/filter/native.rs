@@ -22,9 +22,9 @@ pub struct NativeRecord {
     pub line_probes: u32,
     /// Keys it was made for; 0 if that is not known.
     pub expected_keys: u64,
-    /// Keys that were new when they were inserted.
+    /// The number of keys.
     pub new_keys: u64,
-    /// The number is an estimate: filters were merged.
+    /// The number is estimated from the bits, as for every fast filter.
     pub new_keys_estimated: bool,
     /// The rate it was made for, where that is known.
     pub planned_fpr: Option<f64>,
@@ -191,7 +191,8 @@ impl NativeRecord {
             KindRecord::Fast | KindRecord::Compact { .. } => self.expected_keys,
         };
         Some(format!(
-            "holds {} new keys, more than the {made_for} it was made for at a rate of {}",
+            "holds {}{} keys, more than the {made_for} it was made for at a rate of {}",
+            if self.new_keys_estimated { "about " } else { "" },
             self.new_keys,
             text::rate(planned_fpr),
         ))

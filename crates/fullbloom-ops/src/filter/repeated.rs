@@ -13,7 +13,7 @@ const WORTH_SAYING: f64 = 0.02;
 pub enum Different {
     /// Counted by 64-bit hashes of all keys.
     Counted(u64),
-    /// Counted by the filter itself, to which a few new keys look known, or estimated from its set bits.
+    /// Counted by a dynamic filter, to which a few new keys look known, or estimated from the set bits.
     About(u64),
 }
 

@@ -438,27 +438,20 @@ class Slicing:
         """One slice, empty."""
     def scatter(self) -> Scatter:
         """Hashes the keys of one machine, to be sent to the machines that have the slices."""
-    def partial(self) -> Partial:
-        """A whole filter, for the keys of one machine."""
     def front(self, facts: list[tuple[int, bytes]]) -> bytes:
-        """The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices
-        follow.
-        """
+        """The beginning of the file, from the facts of each slice in order; the bits of the slices follow."""
 
 @final
 class Slice:
     """One slice of the array."""
 
     @property
-    def keys(self) -> int:
-        """How many keys were new."""
-    @property
     def byte_len(self) -> int:
         """Bytes of its bits."""
     def insert_hashes(self, hashes: bytes) -> None:
-        """Adds the keys of these hashes, in order."""
-    def sums(self) -> bytes:
-        """The checksums of its bits."""
+        """Adds the keys of these hashes."""
+    def facts(self) -> tuple[int, bytes]:
+        """What the beginning of the file says of it: how many bits are set, and their checksums."""
     def bits(self) -> bytes:
         """Its bits, as they are in the file."""
 
@@ -473,19 +466,6 @@ class Scatter:
         """Adds many keys. Nulls are not added."""
     def take(self) -> list[tuple[int, bytes]]:
         """``(slice, hashes)`` of every slice for which some wait."""
-
-@final
-class Partial:
-    """The filter of the keys of one machine. It returns the hashes of the keys that were new: inserting those of
-    several machines in order gives the filter of all keys.
-    """
-
-    def update(self, keys: _Keys) -> bytes:
-        """Adds many keys; the hashes of those that were new. Nulls are not added."""
-    def insert_hashes(self, hashes: bytes) -> bytes:
-        """Adds the keys of these hashes, in order; the hashes of those that were new."""
-    def to_bytes(self) -> bytes:
-        """The filter's file."""
 
 @final
 class Compacting:

@@ -4,8 +4,7 @@
 //! half of the line, becomes the sign. A shift by the low five bits moves the lane's bit to its sign.
 
 use super::Neon;
-use crate::kernel::lines::{GROUP, Group, Line, Lines, Probes, prefetch_after};
-use crate::kernel::scalar::Scalar;
+use crate::kernel::lines::{Line, Lines, OneKey, Probes};
 use crate::probe::lines::Mark;
 use core::arch::aarch64::*;
 
@@ -21,36 +20,9 @@ impl Lines for Neon {
         // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU.
         unsafe { set(line, mark, probes) }
     }
-
-    /// NEON has no multiplication of 64-bit words, so a vector of them is no faster than one by one.
-    #[inline(always)]
-    fn hash_words(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
-        Scalar.hash_words(keys, x, y, hashes);
-    }
-
-    #[inline(always)]
-    fn locate(self, blocks: u64, group: &mut Group) {
-        Scalar.locate(blocks, group);
-    }
-
-    fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
-        let mut answers = 0;
-        for i in 0..GROUP {
-            prefetch_after(lines, now, next, i);
-            answers |= u64::from(self.test(&lines[now.line(i)], now.mark(i), probes)) << i;
-        }
-        answers
-    }
-
-    fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
-        let mut changed = 0;
-        for i in 0..now.len() {
-            prefetch_after(lines, now, next, i);
-            changed |= u64::from(self.set(&mut lines[now.line(i)], now.mark(i), probes)) << i;
-        }
-        changed
-    }
 }
+
+impl OneKey for Neon {}
 
 /// The fields as two times four lanes of 32 bits.
 #[inline]

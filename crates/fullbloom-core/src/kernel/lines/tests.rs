@@ -1,7 +1,10 @@
 //! Every kernel against the definition.
 
 use super::*;
-use crate::kernel::Kernel;
+use crate::kernel::pipeline::Bools;
+use crate::kernel::{Kernel, Task};
+use crate::native::shape::Shape;
+use crate::sizing::Layout;
 use fullbloom_testkit::keys::SplitMix;
 
 /// The kernels this CPU can run.
@@ -36,6 +39,36 @@ fn random_mark(random: &mut SplitMix) -> Mark {
     Mark { fields: random.next_u64(), first: random.below(1 << 31) as u32 }
 }
 
+struct Test<'a>(&'a Line, Mark, Probes);
+
+impl<K: Lines> Task<K> for Test<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, kernel: K) -> bool {
+        kernel.test(self.0, self.1, self.2)
+    }
+}
+
+struct Set<'a>(&'a mut Line, Mark, Probes);
+
+impl<K: Lines> Task<K> for Set<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, kernel: K) -> bool {
+        kernel.set(self.0, self.1, self.2)
+    }
+}
+
+fn test(cpu: Cpu, line: &Line, mark: Mark, probes: u32) -> bool {
+    cpu.run(Test(line, mark, Probes::new(probes)))
+}
+
+fn set(cpu: Cpu, line: &mut Line, mark: Mark, probes: u32) -> bool {
+    cpu.run(Set(line, mark, Probes::new(probes)))
+}
+
 #[test]
 fn every_kernel_tests_and_sets_what_the_definition_says() {
     let mut random = SplitMix::new(1);
@@ -51,10 +84,10 @@ fn every_kernel_tests_and_sets_what_the_definition_says() {
             }
             let expected = bits.iter().all(|bit| line[bit / 8] >> (bit % 8) & 1 == 1);
             present += u32::from(expected);
-            assert_eq!(cpu.test(&line, mark, Probes::new(probes)), expected, "{name} {probes} {mark:x?}");
+            assert_eq!(test(cpu, &line, mark, probes), expected, "{name} {probes} {mark:x?}");
             let mut naive = line;
             bits.iter().for_each(|bit| naive[bit / 8] |= 1 << (bit % 8));
-            assert_eq!(cpu.set(&mut line, mark, Probes::new(probes)), !expected, "{name} {probes} {mark:x?}");
+            assert_eq!(set(cpu, &mut line, mark, probes), !expected, "{name} {probes} {mark:x?}");
             assert_eq!(line, naive, "{name} {probes} {mark:x?}");
         }
     }
@@ -75,7 +108,7 @@ fn every_bit_of_a_line_is_seen_alone() {
                 for probes in 1..=8 {
                     let own = naive_bits(mark, probes);
                     let expected = own == [bit];
-                    assert_eq!(cpu.test(&line, mark, Probes::new(probes)), expected, "{name} {bit} {first}");
+                    assert_eq!(test(cpu, &line, mark, probes), expected, "{name} {bit} {first}");
                 }
             }
         }
@@ -114,56 +147,65 @@ fn the_inlined_kernels_find_and_set_the_bits_of_a_hash() {
 }
 
 #[test]
-fn groups_are_their_keys_one_by_one_on_every_kernel() {
-    compare_groups(600, &[1, 2, 63, 64, 65, 1000, 10_000]);
+fn chunks_are_their_keys_one_by_one_on_every_kernel() {
+    compare_chunks(400, &[1, 2, 63, 64, 65, 1000, 10_000]);
 }
 
 #[test]
 #[ignore = "10^8 keys for each kernel, about two minutes: cargo test --release -p fullbloom-core --lib kernel -- --ignored"]
 fn every_kernel_answers_and_sets_a_hundred_million_keys_as_scalar_does() {
-    compare_groups(100_000_000 / GROUP, &[1, 2, 29, 63, 64, 65]);
+    compare_chunks(100_000_000 / CHUNK, &[1, 2, 29, 63, 64, 65]);
 }
 
-/// Locates the keys of a group, and compares with the definition.
-fn locate(name: &str, cpu: Cpu, blocks: u64, group: &mut Group) {
-    cpu.locate(blocks, group);
-    for (i, &hash) in group.hashes.iter().enumerate() {
-        assert_eq!(group.offsets[i], lines::block_of(hash, blocks) * 64, "{name} {blocks}");
-        let Mark { fields, first } = Mark::of(hash);
-        assert_eq!((group.fields[i], u32::from(group.first[i])), (fields, first & 7), "{name} {hash:x}");
-    }
+/// A shape on a given kernel.
+fn shape(cpu: Cpu, layout: (u32, u32, u32), blocks: usize) -> Shape {
+    let layout = Layout::new(layout.0, layout.1, layout.2).expect("a layout");
+    Shape { cpu, ..Shape::new(layout, blocks as u64) }
 }
 
-/// All kernels on this many groups, over arrays with these numbers of lines.
-fn compare_groups(groups: usize, sizes: &[usize]) {
+/// Whether the definition finds all bits of a hash, and sets them.
+fn by_definition(shape: &Shape, lines: &mut [Line], hash: u64) -> (bool, bool) {
+    let places: Vec<_> = lines::Lines::new(shape.layout, shape.blocks, hash).collect();
+    let found = places.iter().all(|(line, mark)| Scalar.test(&lines[*line as usize], *mark, shape.probes));
+    let set = |(line, mark): &(u64, Mark)| Scalar.set(&mut lines[*line as usize], *mark, shape.probes);
+    let changed = places.iter().map(set).fold(false, |any, changed| any | changed);
+    (found, changed)
+}
+
+/// All kernels on this many chunks, over arrays with these numbers of blocks: above and below the size from which
+/// lines are prefetched, and with several lines for each key.
+fn compare_chunks(chunks: usize, sizes: &[usize]) {
     let mut random = SplitMix::new(2);
     for (name, cpu) in kernels() {
-        for round in 0..groups {
-            let probes = Probes::new(round as u32 % 8 + 1);
-            let size = sizes[round % sizes.len()];
-            let blocks = size as u64;
-            let mut lines: Vec<Line> = (0..size).map(|_| random_line(&mut random)).collect();
-            let mut groups = [Group::EMPTY, Group::EMPTY];
-            for group in &mut groups {
-                group.hashes = std::array::from_fn(|_| random.next_u64());
-                locate(name, cpu, blocks, group);
-                group.len = GROUP;
+        for round in 0..chunks {
+            let probes = round as u32 % 8 + 1;
+            let (each, block) = [(1, 1), (1, 1), (1, 1), (2, 4), (4, 16)][round % 5];
+            let shape =
+                shape(cpu, (each, block, probes), sizes[round % sizes.len()].div_ceil(block as usize));
+            let mut lines: Vec<Line> = (0..shape.byte_len() / 64).map(|_| random_line(&mut random)).collect();
+            let [now, next]: [[u64; CHUNK]; 2] = [(); 2].map(|()| std::array::from_fn(|_| random.next_u64()));
+            for hash in &now[..round % 17] {
+                by_definition(&shape, &mut lines, *hash);
             }
-            if round % 2 == 0 {
-                groups[0] = groups[0].shortened(round % 64 + 1);
+            let answers = shape.test_chunk(&lines, &now, &next);
+            let (mut naive, mut changed) = (lines.clone(), 0);
+            for (i, hash) in now.iter().enumerate() {
+                let alone = shape.test(&lines, *hash);
+                assert_eq!(answers >> i & 1 == 1, alone, "{name} {each} key {i}");
+                assert_eq!(
+                    by_definition(&shape, &mut lines.clone(), *hash).0,
+                    alone,
+                    "{name} {each} key {i}"
+                );
+                changed |= u64::from(by_definition(&shape, &mut naive, *hash).1) << i;
             }
-            let [now, next] = &groups;
-            let answers = cpu.test_group(&lines, now, next, probes);
-            let mut naive = lines.clone();
-            let mut changed = 0;
-            for i in 0..now.len() {
-                let line = now.line(i);
-                let alone = Scalar.test(&lines[line], now.mark(i), probes);
-                assert_eq!(answers >> i & 1 == 1, alone, "{name} key {i}");
-                changed |= u64::from(Scalar.set(&mut naive[line], now.mark(i), probes)) << i;
-            }
-            assert_eq!(cpu.set_group(&mut lines, now, next, probes), changed, "{name}");
-            assert_eq!(lines, naive, "{name}");
+            let len = if round % 2 == 0 { CHUNK } else { round % CHUNK };
+            let first = if len == CHUNK { 0 } else { CHUNK - len };
+            let new = shape.set_chunk(&mut lines, &now[..first], &next);
+            let new =
+                new | if len == 0 { 0 } else { shape.set_chunk(&mut lines, &now[first..], &next) << first };
+            assert_eq!(new, changed, "{name} {each}");
+            assert!(lines == naive, "{name} {each}");
         }
     }
 }
@@ -173,31 +215,8 @@ fn bits_become_the_same_bools_on_every_kernel() {
     let mut random = SplitMix::new(6);
     for (name, cpu) in kernels() {
         for bits in [0, 1, 1 << 63, u64::MAX].into_iter().chain((0..1000).map(|_| random.next_u64())) {
-            let mut bools = [true; GROUP];
-            cpu.spread(bits, &mut bools);
-            let expected: [bool; GROUP] = std::array::from_fn(|i| bits >> i & 1 == 1);
-            assert_eq!(bools, expected, "{name} {bits:x}");
-        }
-    }
-}
-
-#[test]
-fn words_are_hashed_alike() {
-    let mut random = SplitMix::new(5);
-    let edges = [0, 1, u64::MAX, 1 << 32, (1 << 32) - 1, 1 << 63];
-    for (name, cpu) in kernels() {
-        for len in 0..40 {
-            let mut number =
-                |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
-            let (x, y, keys) = (number(1), number(2), (0..len).map(&mut number).collect::<Vec<u64>>());
-            let expected: Vec<u64> = keys.iter().map(|key| finish(fold(key ^ x, y))).collect();
-            for count in 0..len + 5 {
-                let mut hashes = vec![7; count];
-                cpu.hash_words(&keys, x, y, &mut hashes);
-                let done = count.min(len);
-                assert_eq!(hashes[..done], expected[..done], "{name} {len} {count}");
-                assert!(hashes[done..].iter().all(|hash| *hash == 7), "{name} {len} {count}");
-            }
+            let expected: [bool; 64] = std::array::from_fn(|i| bits >> i & 1 == 1);
+            assert_eq!(cpu.run(Bools(bits)), expected, "{name} {bits:x}");
         }
     }
 }
@@ -206,46 +225,30 @@ fn words_are_hashed_alike() {
 fn a_part_of_an_array_is_filled_as_the_whole() {
     let mut random = SplitMix::new(4);
     for (name, cpu) in kernels() {
-        let (blocks, probes) = (1000, Probes::new(6));
+        let shape = shape(cpu, (1, 1, 6), 1000);
         let hashes: Vec<u64> = (0..5000).map(|_| random.next_u64()).collect();
         let (mut whole, mut parts) = (vec![[0; 64]; 1000], vec![[0; 64]; 1000]);
-        let (mut changed, mut sum) = (0, 0);
-        for &hash in &hashes {
-            let line = lines::block_of(hash, blocks) as usize;
-            changed += u64::from(Scalar.set(&mut whole[line], Mark::of(hash), probes));
-        }
+        hashes.iter().for_each(|hash| _ = by_definition(&shape, &mut whole, *hash));
         for (i, part) in parts.chunks_mut(300).enumerate() {
             let first = i as u64 * 300;
-            let inside = |hash: &u64| (first..first + 300).contains(&lines::block_of(*hash, blocks));
+            let inside = |hash: &u64| (first..first + 300).contains(&lines::block_of(*hash, 1000));
             let own: Vec<u64> = hashes.iter().copied().filter(inside).collect();
-            sum += cpu.set_part(part, first, blocks, &own, probes);
+            shape.set_part(part, first, &own, &[]);
         }
-        assert_eq!((parts, sum), (whole, changed), "{name}");
-    }
-}
-
-#[test]
-fn more_blocks_than_32_bits_are_located_alike() {
-    let mut random = SplitMix::new(3);
-    for (name, cpu) in kernels() {
-        for blocks in [u64::from(u32::MAX), 1 << 32, (1 << 40) + 7, 1 << 57] {
-            let mut group = Group { hashes: std::array::from_fn(|_| random.next_u64()), ..Group::EMPTY };
-            locate(name, cpu, blocks, &mut group);
-        }
+        assert!(parts == whole, "{name}");
     }
 }
 
 #[test]
 fn a_line_outside_the_array_is_refused_by_every_kernel() {
     for (name, cpu) in kernels() {
-        let mut group = Group::EMPTY;
-        (0..GROUP as u64).for_each(|i| group.push(i / 63 * 2, Mark::of(0)));
-        let tested =
-            std::panic::catch_unwind(|| cpu.test_group(&[[0; 64]; 2], &group, &Group::EMPTY, Probes::new(3)));
-        assert!(tested.is_err(), "{name}");
-        let set = std::panic::catch_unwind(|| {
-            cpu.set_group(&mut [[0; 64]; 2], &group, &Group::EMPTY, Probes::new(3))
-        });
-        assert!(set.is_err(), "{name}");
+        let shape = shape(cpu, (1, 1, 3), 4);
+        let hashes: [u64; CHUNK] = std::array::from_fn(|i| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let none = std::panic::catch_unwind(|| shape.test_chunk(&[], &hashes, &hashes));
+        assert!(none.is_err(), "{name}");
+        for first in [0, 2] {
+            let set = std::panic::catch_unwind(|| shape.set_part(&mut [[0; 64]; 2], first, &hashes, &[]));
+            assert!(set.is_err(), "{name}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! the function that [`Task::run`](super::super::Task::run) is compiled in.
 
 use super::super::Block;
-use super::{Avx512, Avx512Bitalg};
+use super::Avx512;
 use core::arch::x86_64::*;
 
 #[inline]
@@ -75,9 +75,6 @@ instructions! { Avx512:
     right_48(a: __m512i) -> __m512i = _mm512_srli_epi64::<48>;
     /// A byte with value one for each set bit.
     ones(bits: __mmask64) -> __m512i = ones;
-}
-
-instructions! { Avx512Bitalg:
     /// The lower 32 bits of the products of 32-bit lanes.
     product_16(a: __m512i, b: __m512i) -> __m512i = _mm512_mullo_epi32;
     /// The top nine bits of 32-bit lanes, as integers.
@@ -148,14 +145,6 @@ impl Avx512 {
     pub fn store_8(self, words: &mut [u64; 8], value: __m512i) {
         // SAFETY: the value proves AVX-512 F, and eight words are 64 bytes.
         unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
-    }
-
-    /// The bits as bytes of one and zero.
-    #[inline(always)]
-    pub fn bools(self, bits: u64) -> [bool; 64] {
-        let mut bytes = [0u8; 64];
-        self.store(&mut bytes, self.ones(bits));
-        bytes.map(|byte| byte != 0)
     }
 
     /// Loads sixteen 32-bit lanes.

@@ -268,7 +268,7 @@ fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u
     let hash = cursor.u8("hash")?;
     let numbers = [cursor.u8("lines")?, cursor.u8("lines in a block")?, cursor.u8("probes in a line")?];
     let flags = cursor.u8("flags")?;
-    if flags & !(KEYS_ESTIMATED | KeyForm::FLAGS) != 0 {
+    if flags & !KeyForm::FLAGS != 0 {
         return Err(DecodeError::Newer { field: "flags", at: at + 5, got: flags.into() });
     }
     let code = cursor.u8("key type")?;
@@ -294,7 +294,6 @@ fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u
     };
     let head = Head {
         keys,
-        estimated: flags & KEYS_ESTIMATED != 0,
         key_type,
         key_form: KeyForm::from_flags(flags),
         hash_bits,
@@ -401,15 +400,16 @@ impl Decoded {
     }
 
     /// The header and the shape of a fast filter.
-    pub fn fast(&self, bytes: &[u8]) -> Result<(Head, Shape), DecodeError> {
+    pub fn fast(&self, bytes: &[u8]) -> Result<(Head, Shape, u64), DecodeError> {
         self.require(LAYOUT_LINES)?;
         let (head, record, check) = self.record(bytes)?;
+        let (keys, head) = (head.keys, Head { keys: 0, ..head });
         let shape = read_shape(&record, self.filter, bytes)?;
         if shape.byte_len() != self.bits.len {
             let (field, at, got) = ("bits' length", self.bits.at, self.bits.len);
             return Err(DecodeError::Mismatch { field, at, got, expected: shape.byte_len() });
         }
-        Ok((self.complete(head, check, bytes)?, shape))
+        Ok((self.complete(head, check, bytes)?, shape, keys))
     }
 
     /// The filter section of a fast or compact filter, and the check value of its secret if it is keyed.

@@ -15,6 +15,8 @@ use alloc::vec::Vec;
 /// A filter ready to be written.
 pub struct Encoder<'a> {
     pub head: &'a Head,
+    /// The number of keys.
+    pub keys: u64,
     /// The layout and its numbers.
     pub layout: [u8; 4],
     pub blocks: u64,
@@ -26,12 +28,13 @@ pub struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// A fast filter.
-    pub fn fast(head: &'a Head, shape: &Shape, bits: &'a [u8]) -> Self {
+    /// A fast filter; `keys` is [`Shape::stored_keys`].
+    pub fn fast(head: &'a Head, shape: &Shape, bits: &'a [u8], keys: u64) -> Self {
         let layout = shape.layout;
         let numbers = [layout.lines() as u8, layout.block_lines() as u8, layout.line_probes() as u8];
         Encoder {
             head,
+            keys,
             layout: [LAYOUT_LINES, numbers[0], numbers[1], numbers[2]],
             blocks: shape.blocks,
             byte_len: shape.byte_len(),
@@ -105,19 +108,19 @@ impl<'a> Encoder<'a> {
     }
 
     fn filter_record(&self) -> Vec<u8> {
-        let Head { hashing, expected_keys, keys, estimated, .. } = self.head;
+        let Head { hashing, expected_keys, .. } = self.head;
         let (hash, seed) = match (self.head.locked, hashing) {
             (Some(check), _) => (HASH_SIPHASH13, check),
             (None, Hashing::Seed(seed)) => (HASH_FOLD64, *seed),
             (None, Hashing::Secret(secret)) => (HASH_SIPHASH13, secret.check()),
         };
-        let flags = self.head.key_form.flags() | if *estimated { KEYS_ESTIMATED } else { 0 };
+        let flags = self.head.key_form.flags();
         let [layout, one, two, three] = self.layout;
         // All 64 bits are 0.
         let hash_bits = self.head.hash_bits as u8 % 64;
         let key_type = key_type::code(self.head.key_type);
         let mut section = vec![layout, hash, one, two, three, flags, key_type, hash_bits];
-        for number in [self.blocks, seed, *expected_keys, *keys] {
+        for number in [self.blocks, seed, *expected_keys, self.keys] {
             section.extend_from_slice(&number.to_le_bytes());
         }
         section.resize(FILTER_LEN as usize, 0);

@@ -80,6 +80,3 @@ pub const LAYOUT_COMPACT: u8 = 3;
 pub const LAYOUT_DYNAMIC: u8 = 4;
 pub const HASH_FOLD64: u8 = 1;
 pub const HASH_SIPHASH13: u8 = 2;
-
-/// Set when the number of keys is an estimate.
-const KEYS_ESTIMATED: u8 = 1;

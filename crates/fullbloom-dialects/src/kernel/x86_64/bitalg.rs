@@ -19,13 +19,14 @@
 use super::super::blocks::{Filter, Offsets};
 use super::super::scalar::multipliers;
 use core::arch::x86_64::{__m512i, __mmask64};
+use fullbloom_core::kernel::Body as _;
 use fullbloom_core::kernel::pipeline::{CHUNK, Pipe, RING};
-use fullbloom_core::kernel::x86_64::Avx512Bitalg;
+use fullbloom_core::kernel::x86_64::Avx512;
 
 /// The pipe for `WORDS` 64-bit words of lanes per key, with `PRODUCTS` probes from each 32-bit half of them.
 /// With `PRODUCTS` below four, some lanes stay unused and their work is saved.
 pub(crate) struct Bytes<'a, const WORDS: usize, const PRODUCTS: usize> {
-    kernel: Avx512Bitalg,
+    kernel: Avx512,
     filter: Filter<'a>,
     /// The lanes that are probes, of all keys of a register.
     busy: __mmask64,
@@ -82,7 +83,7 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
     };
 
     #[inline(always)]
-    pub(crate) fn new(kernel: Avx512Bitalg, filter: Filter<'a>) -> Self {
+    pub(crate) fn new(kernel: Avx512, filter: Filter<'a>) -> Self {
         const { assert!(WORDS == 1 || WORDS == 2) };
         const { assert!(PRODUCTS >= 1 && PRODUCTS <= 4) };
         let mut busy = 0;
@@ -103,8 +104,8 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
     /// key's hash.
     #[inline(always)]
     fn spread(&self, hash: __m512i) -> [__m512i; 2] {
-        let (v, w) = (self.kernel.avx512(), self.kernel);
-        let product = |i: usize| w.product_16(hash, v.load_16(&(const { &Self::MULTIPLIERS })[i]));
+        let v = self.kernel;
+        let product = |i: usize| v.product_16(hash, v.load_16(&(const { &Self::MULTIPLIERS })[i]));
         // Bit numbers in a 64-bit lane where the fields of its byte lanes begin. In each 32-bit half the
         // first product's bits are lowest; byte lanes 2 p and 2 p + 1 take product p of the lower and the
         // upper half.
@@ -112,20 +113,20 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
         let begin_bits = v.all_8(begin);
         let begin_index = v.all_8(begin + 0x0303_0303_0303_0303);
         let [index, bits] = if PRODUCTS <= 3 {
-            let mut packed = w.top_9(product(PRODUCTS - 1));
+            let mut packed = v.top_9(product(PRODUCTS - 1));
             for i in (0..PRODUCTS - 1).rev() {
-                packed = w.push_9(packed, product(i));
+                packed = v.push_9(packed, product(i));
             }
-            [w.fields(begin_index, packed), w.fields(begin_bits, packed)]
+            [v.fields(begin_index, packed), v.fields(begin_bits, packed)]
         } else {
             // Four times nine bits do not fit in 32 bits: two and two.
-            let low = w.push_9(w.top_9(product(1)), product(0));
-            let high = w.push_9(w.top_9(product(3)), product(2));
-            let join = |begin| w.join(w.fields(begin, low), 0xaaaa, w.fields(begin, high));
+            let low = v.push_9(v.top_9(product(1)), product(0));
+            let high = v.push_9(v.top_9(product(3)), product(2));
+            let join = |begin| v.join(v.fields(begin, low), 0xaaaa, v.fields(begin, high));
             [join(begin_index), join(begin_bits)]
         };
         let one_bit = v.all_8(0x8040_2010_0804_0201_u64 as i64);
-        [index, w.look_up_16(self.busy, one_bit, v.and(bits, v.all_8(0x0707_0707_0707_0707)))]
+        [index, v.look_up_16(self.busy, one_bit, v.and(bits, v.all_8(0x0707_0707_0707_0707)))]
     }
 }
 
@@ -138,7 +139,7 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
 
     #[inline(always)]
     fn empty(&self) -> Slot {
-        let zero = self.kernel.avx512().zero();
+        let zero = self.kernel.zero();
         Slot { hashes: [0; CHUNK], offsets: Offsets::EMPTY, index: [zero; 4], bits: [zero; 4] }
     }
 
@@ -149,15 +150,15 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
 
     #[inline(always)]
     fn prepare(&self, slot: &mut Slot) {
-        let (v, w) = (self.kernel.avx512(), self.kernel);
+        let v = self.kernel;
         slot.offsets.find(self.filter.places, &slot.hashes);
         for (half, eight) in slot.hashes.as_chunks::<8>().0.iter().enumerate() {
             let eight = v.load_8(eight);
             for register in 0..WORDS {
                 let hash = if WORDS == 1 {
-                    w.upper_twice(eight)
+                    v.upper_twice(eight)
                 } else {
-                    w.select_16(v.load_16(&(const { &Self::UPPER_OF })[register]), eight)
+                    v.select_16(v.load_16(&(const { &Self::UPPER_OF })[register]), eight)
                 };
                 let at = half * WORDS + register;
                 [slot.index[at], slot.bits[at]] = self.spread(hash);
@@ -172,7 +173,7 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
 
     #[inline(always)]
     fn finish(&mut self, slot: &Slot, _: &Slot, _: usize) -> u64 {
-        let (v, w) = (self.kernel.avx512(), self.kernel);
+        let v = self.kernel;
         // Two chains of four lookups for each half of the chunk; one chain of eight was 15 % slower.
         let mut found = [[v.zero(); 2]; 2];
         for i in 0..8 {
@@ -182,9 +183,9 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
                 let index = slot.index[half * WORDS + i / Self::KEYS];
                 let bytes = &mut chains[i / 4];
                 *bytes = if i % 4 == 0 {
-                    w.look_up(index, block)
+                    v.look_up(index, block)
                 } else {
-                    w.look_up_in(*bytes, self.lanes_of[i % Self::KEYS], index, block)
+                    v.look_up_in(*bytes, self.lanes_of[i % Self::KEYS], index, block)
                 };
             }
         }
@@ -192,22 +193,22 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
         for (half, [low, high]) in found.into_iter().enumerate() {
             // One bit per 64-bit word: no probe bit is missing.
             let whole = |bytes, register: usize| {
-                let lacking = w.and_not(bytes, slot.bits[half * WORDS + register]);
-                u32::from(w.zero_8(lacking, lacking))
+                let lacking = v.and_not(bytes, slot.bits[half * WORDS + register]);
+                u32::from(v.zero_8(lacking, lacking))
             };
             if WORDS == 1 {
                 // The first chain holds the lanes of the lower four keys, the second those of the upper four.
-                words |= whole(w.blend_8(low, 0xf0, high), 0) << (half * 8);
+                words |= whole(v.blend_8(low, 0xf0, high), 0) << (half * 8);
             } else {
                 words |= (whole(low, 0) | whole(high, 1) << 8) << (half * 16);
             }
         }
-        let answers = if WORDS == 1 { words } else { w.extract(words & words >> 1, 0x5555_5555) };
+        let answers = if WORDS == 1 { words } else { v.extract(words & words >> 1, 0x5555_5555) };
         u64::from(answers as u16)
     }
 
     #[inline(always)]
     fn bools(&self, bits: u64) -> [bool; 64] {
-        self.kernel.avx512().bools(bits)
+        self.kernel.bools(bits)
     }
 }

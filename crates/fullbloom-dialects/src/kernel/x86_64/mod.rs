@@ -13,7 +13,7 @@ use super::local::{EachTest, Local, TestFn, each_set};
 use super::split::{self as split_block, Split, SplitBlock};
 use bitalg::Bytes;
 use fullbloom_core::kernel::pipeline::{self, Answers, Source};
-use fullbloom_core::kernel::x86_64::{Avx2, Avx512, Avx512Bitalg};
+use fullbloom_core::kernel::x86_64::{Avx2, Avx512};
 use fullbloom_core::keys::{KeyHasher, Keys};
 use masks::Masks;
 
@@ -59,20 +59,17 @@ impl Local for Avx512 {
         source: Source<'_, K, H>,
         answers: Answers<'_>,
     ) {
-        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also
-        // below.
-        let lanes = unsafe { avx512::lanes(filter.probes) };
-        if filter.probes <= 8 {
-            // SAFETY: see above.
-            let test = |block: &Block, hash| unsafe { avx512::test_8(block, hash, lanes) };
-            pipeline::collect(EachTest { filter, test }, source, answers);
-        } else if filter.probes <= 16 {
-            // SAFETY: see above.
-            let test = |block: &Block, hash| unsafe { avx512::test_16(block, hash, lanes) };
-            pipeline::collect(EachTest { filter, test }, source, answers);
-        } else {
-            let test = |block: &Block, hash| self.test(block, hash, filter.probes);
-            pipeline::collect(EachTest { filter, test }, source, answers);
+        match filter.probes {
+            0..=2 => pipeline::collect(Bytes::<1, 1>::new(self, filter), source, answers),
+            3..=4 => pipeline::collect(Bytes::<1, 2>::new(self, filter), source, answers),
+            5..=6 => pipeline::collect(Bytes::<1, 3>::new(self, filter), source, answers),
+            7..=8 => pipeline::collect(Bytes::<1, 4>::new(self, filter), source, answers),
+            9..=12 => pipeline::collect(Bytes::<2, 3>::new(self, filter), source, answers),
+            13..=16 => pipeline::collect(Bytes::<2, 4>::new(self, filter), source, answers),
+            _ => {
+                let test = |block: &Block, hash| self.test(block, hash, filter.probes);
+                pipeline::collect(EachTest { filter, test }, source, answers);
+            }
         }
     }
 
@@ -102,51 +99,5 @@ impl Split for Avx512 {
         answers: Answers<'_>,
     ) {
         pipeline::collect(split::Pairs::new(self, filter), source, answers);
-    }
-}
-
-impl Local for Avx512Bitalg {
-    const TEST: TestFn = Avx512::TEST;
-
-    #[inline(always)]
-    fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
-        self,
-        filter: Filter<'_>,
-        source: Source<'_, K, H>,
-        answers: Answers<'_>,
-    ) {
-        match filter.probes {
-            0..=2 => pipeline::collect(Bytes::<1, 1>::new(self, filter), source, answers),
-            3..=4 => pipeline::collect(Bytes::<1, 2>::new(self, filter), source, answers),
-            5..=6 => pipeline::collect(Bytes::<1, 3>::new(self, filter), source, answers),
-            7..=8 => pipeline::collect(Bytes::<1, 4>::new(self, filter), source, answers),
-            9..=12 => pipeline::collect(Bytes::<2, 3>::new(self, filter), source, answers),
-            13..=16 => pipeline::collect(Bytes::<2, 4>::new(self, filter), source, answers),
-            _ => self.avx512().answer(filter, source, answers),
-        }
-    }
-
-    #[inline(always)]
-    fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
-        self,
-        filter: FilterMut<'_>,
-        source: Source<'_, K, H>,
-    ) {
-        self.avx512().fill(filter, source);
-    }
-}
-
-impl Split for Avx512Bitalg {
-    const SPLIT_TEST: split_block::TestFn = Avx512::SPLIT_TEST;
-    const SPLIT_SET: split_block::SetFn = Avx512::SPLIT_SET;
-
-    #[inline(always)]
-    fn split_answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
-        self,
-        filter: Filter<'_, SplitBlock>,
-        source: Source<'_, K, H>,
-        answers: Answers<'_>,
-    ) {
-        self.avx512().split_answer(filter, source, answers);
     }
 }

@@ -18,13 +18,12 @@ except ImportError as cause:
     ) from cause
 
 from ._ask import MAPPED_FROM, SparkFilter, may_contain, prune, semi_join
-from ._build import TREE_UP_TO, build
+from ._build import build
 from ._files import load, save
 
 __all__ = [
     "MAPPED_FROM",
     "SparkFilter",
-    "TREE_UP_TO",
     "build",
     "load",
     "may_contain",
