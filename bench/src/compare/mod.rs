@@ -10,6 +10,7 @@
 mod boost;
 mod contender;
 mod machine;
+mod many;
 mod peers;
 mod plot;
 mod ratios;
@@ -41,7 +42,7 @@ pub struct Options {
     #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = ["u64", "16B", "32B"])]
     keys: Option<Vec<String>>,
     /// Only these modes.
-    #[arg(long, value_name = "MODES", value_delimiter = ',', value_parser = ["single", "present", "batch", "build"])]
+    #[arg(long, value_name = "MODES", value_delimiter = ',', value_parser = ["single", "present", "batch", "build", "many"])]
     modes: Option<Vec<String>>,
     /// Only filters whose names begin so.
     #[arg(long, value_name = "NAMES", value_delimiter = ';')]
@@ -58,10 +59,12 @@ enum Mode {
     Present,
     Batch,
     Build,
+    /// One key in 64 filters. Only if it is asked for: it takes 64 times the memory.
+    Many,
 }
 
 impl Mode {
-    const ALL: [Mode; 4] = [Mode::Single, Mode::Present, Mode::Batch, Mode::Build];
+    const ALL: [Mode; 5] = [Mode::Single, Mode::Present, Mode::Batch, Mode::Build, Mode::Many];
 
     fn name(self) -> &'static str {
         match self {
@@ -69,6 +72,7 @@ impl Mode {
             Mode::Present => "present",
             Mode::Batch => "batch",
             Mode::Build => "build",
+            Mode::Many => "many",
         }
     }
 }
@@ -129,8 +133,9 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         true => vec!["u64".to_owned()],
         false => ["u64", "16B", "32B"].map(str::to_owned).to_vec(),
     });
-    let wanted =
-        |mode: &Mode| options.modes.as_ref().is_none_or(|modes| modes.iter().any(|m| m == mode.name()));
+    let wanted = |mode: &Mode| {
+        options.modes.as_ref().map_or(*mode != Mode::Many, |modes| modes.iter().any(|m| m == mode.name()))
+    };
     let modes = Mode::ALL.into_iter().filter(wanted).collect();
     let course =
         Course { quick: common.quick, filters: options.filters.as_deref(), rounds: common.rounds, modes };
@@ -218,6 +223,7 @@ fn at_size<K: NativeKeys>(
     for &mode in &course.modes {
         let mut measured = match mode {
             Mode::Build => built.clone(),
+            Mode::Many => many::race(&setting(mode), size, course.question_rounds(size.bytes))?,
             _ => ask(&setting(mode), mode, size, course, &contenders),
         };
         measured.iter_mut().for_each(complete);
@@ -319,7 +325,7 @@ fn ask<K: Key>(
     let mixed = match mode {
         Mode::Batch => Mix::Half,
         Mode::Present => Mix::Present,
-        Mode::Single | Mode::Build => Mix::Absent,
+        Mode::Single | Mode::Build | Mode::Many => Mix::Absent,
     };
     let questions = &Questions::<K>::new(size.bytes, size.members, mixed);
     // A window of a small filter takes less than a tenth of a millisecond, and the first one of a turn brings

@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::plan::{kernels, plan};
     #[pymodule_export]
-    use super::slices::{Compacting, Partial, Scatter, Slice, Slicing};
+    use super::slices::{Compacting, Scatter, Slice, Slicing};
 
     use fullbloom_dialects::Name;
     use pyo3::prelude::*;
