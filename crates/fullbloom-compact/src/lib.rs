@@ -11,6 +11,12 @@
 //! A line has 63 slots and eight columns, and gets 71 keys on average: most lines are full. A full line keeps
 //! the keys of low priority, the others move on to a smaller layer. A lookup reads seven bytes of a line: six
 //! chosen slots and the limit. `docs/formats/native.md` describes every step.
+//!
+//! In the literature this is *retrieval* by small linear systems whose surplus keys are *bumped* to the next layer, as
+//! in BuRR (Dillinger, Hübschle-Schneider, Sanders and Walzer, 2022), from the family of ribbon filters (Dillinger and
+//! Walzer, 2021): a lookup adds up slots, and compares the sum with a fingerprint. Ours is the system of one cache
+//! line, in place of a band along the whole array: a line is solved alone, in any order and on any thread, is never
+//! unsolvable, and gives the same bytes everywhere. "Moves on" is "is bumped", a line's limit is its threshold.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -6,6 +6,14 @@
 //! rate is lower, with more it is higher; [`expected_fpr`](DynamicFilter::expected_fpr) and
 //! [`fpr_with`](DynamicFilter::fpr_with) state it exactly.
 //!
+//! In the literature this is a *quotient filter* (Bender et al., 2012), divided into cache lines as vector quotient
+//! filters are (Pandey et al., 2021): the quotient is a place in the line, the remainder is stored, two bit maps say
+//! which remainders belong to which quotient. It grows by *extendible hashing* (Fagin et al., 1979), shard by shard: a
+//! shard that splits gives the first bit of its fingerprints to its number, and no bit of a key's hash is lost. So the
+//! rate follows the number of keys, where Taffy filters (Apple, 2022) and InfiniFilter (Dayan et al., 2023) give keys
+//! fingerprints of different lengths to hold it. Ours are the overflow line that sixteen lines share in place of a
+//! second choice of line, the tags (counts, generations), and the file that is answered in place.
+//!
 //! ```text
 //!   options.rs    what is asked for                clock.rs    generations, for expiry
 //!   filter.rs     DynamicFilter: what it answers   single.rs   one key in or out
