@@ -29,6 +29,7 @@ use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::sstable::{self, totals};
 use crate::table::{self, TableRecord};
+use fullbloom::typed::KeyType;
 use fullbloom_any::AnyFilter;
 use fullbloom_dialects::Name;
 use fullbloom_sstable::Sstable;
@@ -38,7 +39,7 @@ use fullbloom_table::metaindex::FilterLayout;
 use fullbloom_table::{Source, Table};
 use serde::Serialize;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// What the caller knows about the file.
@@ -71,6 +72,8 @@ struct Part {
     spec: Result<KeySpec, String>,
     /// Why it cannot answer.
     refuses: Option<&'static str>,
+    /// A copy that hashes numbers, made at the first lookup of one: ORC has another hash for them.
+    of_numbers: OnceLock<AnyFilter>,
 }
 
 /// The answer about one key.
@@ -149,7 +152,7 @@ impl Look {
             let may_contain = filter.may_match(Question::Get, key).map_err(|e| e.to_string())?;
             let probe = filter.holds().probe(Question::Get, key);
             let part = self.filters.first().zip(probe);
-            let probes = part.map(|(part, probe)| part.probes(probe)).unwrap_or_default();
+            let probes = part.map(|(part, probe)| probes(&part.filter, probe)).unwrap_or_default();
             return Ok(Answer { may_contain, probes, key: crate::text::hex(key) });
         }
         let part = self.filters.get(index).ok_or("there is no filter to look the key up in")?;
@@ -161,7 +164,19 @@ impl Part {
     fn new(filter: AnyFilter) -> Part {
         let refuses = filter.is_locked().then_some("the filter is keyed, and its secret is not in the file");
         let spec = filter.recorded_key_type().map_or(KeySpec::BYTES, KeySpec::Value);
-        Part { filter, spec: Ok(spec), refuses }
+        Part { filter, spec: Ok(spec), refuses, of_numbers: OnceLock::new() }
+    }
+
+    /// The filter as it hashes keys of this type.
+    fn hashing(&self, key_type: KeyType) -> Result<&AnyFilter, String> {
+        if !(self.filter.dialect() == Name::Orc && key_type.is_number()) {
+            return Ok(&self.filter);
+        }
+        if let Some(copy) = self.of_numbers.get() {
+            return Ok(copy);
+        }
+        let copy = self.filter.try_clone().map_err(|e| e.to_string())?.with_key_type(key_type);
+        Ok(self.of_numbers.get_or_init(|| copy))
     }
 
     fn lookup(&self, text: &[u8], spec: Option<&KeySpec>) -> Result<Answer, String> {
@@ -173,19 +188,21 @@ impl Part {
         spec.require(dialect)?;
         let mut key = Vec::new();
         spec.encode(&self.filter.key_form().apply(text), dialect, &mut key)?;
-        let may_contain = self.filter.may_contain(&key);
-        Ok(Answer { may_contain, probes: self.probes(&key), key: crate::text::hex(&key) })
+        let filter = self.hashing(spec.key_type())?;
+        let may_contain = filter.may_contain(&key);
+        Ok(Answer { may_contain, probes: probes(filter, &key), key: crate::text::hex(&key) })
     }
+}
 
-    fn probes(&self, key: &[u8]) -> Vec<Probe> {
-        let bits = self.filter.bits();
-        let is_set = |position: u64| {
-            let byte = usize::try_from(position / 8).ok().and_then(|at| bits.get(at));
-            byte.is_some_and(|byte| byte >> (position % 8) & 1 == 1)
-        };
-        let positions = self.filter.probes_of(key).unwrap_or_default();
-        positions.into_iter().map(|position| Probe { position, set: is_set(position) }).collect()
-    }
+/// The bits that a lookup of this key tests.
+fn probes(filter: &AnyFilter, key: &[u8]) -> Vec<Probe> {
+    let bits = filter.bits();
+    let is_set = |position: u64| {
+        let byte = usize::try_from(position / 8).ok().and_then(|at| bits.get(at));
+        byte.is_some_and(|byte| byte >> (position % 8) & 1 == 1)
+    };
+    let positions = filter.probes_of(key).unwrap_or_default();
+    positions.into_iter().map(|position| Probe { position, set: is_set(position) }).collect()
 }
 
 /// All bytes of a source.

@@ -170,3 +170,22 @@ fn damaged_and_foreign_bytes_are_refused_in_words() {
     let uuid: KeySpec = "uuid".parse().unwrap();
     assert!(sound.lookup(0, b"x", Some(&uuid)).unwrap_err().contains("Cassandra"));
 }
+
+#[test]
+fn numbers_in_a_filter_of_orc_are_found_and_their_probes_are_set() {
+    let golden: Value =
+        serde_json::from_slice(&fullbloom_testkit::vectors::bytes("orc/orc.json")).expect("JSON");
+    let spec: KeySpec = "long".parse().unwrap();
+    let mut looked_up = 0;
+    for record in golden["filters"].as_array().unwrap().iter().filter(|record| record["kind"] == "long") {
+        let file = record["file"].as_str().unwrap();
+        let bytes = fullbloom_testkit::vectors::bytes(&format!("orc/{file}"));
+        let look = open(file, bytes).unwrap();
+        for key in record["keys"].as_array().unwrap() {
+            let answer = look.lookup(0, key.as_str().unwrap().as_bytes(), Some(&spec)).unwrap();
+            assert!(answer.may_contain && answer.probes.iter().all(|probe| probe.set), "{file}: {key}");
+            looked_up += 1;
+        }
+    }
+    assert_eq!(looked_up, 1000);
+}
