@@ -1,0 +1,5 @@
+module adapter
+
+go 1.19
+
+require github.com/DCSO/bloom v0.2.4
