@@ -19,7 +19,7 @@ row() {
 }
 
 # Two suites run at a time. Only one of them at a time changes what they share: Debian's packages, Maven's repository,
-# Cassandra's jars, the build of the Python package.
+# Cassandra's jars, the build of the Python package, the C libraries and the page.
 one_at_a_time() { ( flock 9; "$@" 9>&- ) 9> "$root/interop/.cache/lock"; }
 
 # Installs Debian packages that are missing.

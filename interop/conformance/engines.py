@@ -1,9 +1,10 @@
-"""Adapters of the engines that come as Python packages: engines.py duckdb | datafusion | pyarrow
+"""Adapters of the engines that come as Python packages: engines.py duckdb | datafusion | clickhouse | pyarrow
 
 `rows` counts the rows of a query in SQL or its like; DuckDB also answers `column`, by its function parquet_bloom_probe.
 """
 
 import json
+import re
 import sys
 
 import pyarrow as pa
@@ -100,6 +101,49 @@ class DataFusion:
         return [frame.filter(predicate(key)).count() for key in request["keys"]]
 
 
+class ClickHouse:
+    name = "ClickHouse (chDB)"
+
+    def __init__(self):
+        from chdb import session
+
+        self.session = session.Session()
+        self.version = self.ask("select version()").strip('"')
+
+    def ask(self, query):
+        return self.session.query(query, "CSV").bytes().decode().strip()
+
+    def literal(self, request, key):
+        """A constant of the type that ClickHouse gives the column."""
+        value, (name, _, rest) = plain(request, key), request["type"].partition("(")
+        if name in ("string", "binary", "fixed"):
+            return f"unhex('{key}')" if name != "fixed" else f"toFixedString(unhex('{key}'), {rest}"
+        if name == "date":
+            raise NotImplementedError("Date32 is from 1900 to 2299, and the values are not")
+        if name.startswith("time"):
+            digits = {"(ms": 3, "(us": 6, "(ns": 9}["(" + rest.rstrip(")")]
+            return f"reinterpret(toInt64({value}), 'DateTime64({digits})')"
+        if name in ("float", "double"):
+            return f"reinterpretAsFloat{8 * len(key) // 2}(unhex('{key}'))"
+        kinds = {"float16": "Float32", "uuid": "UUID"}
+        kind = kinds.get(name) or re.sub("^u?int", lambda start: {"int": "Int", "uint": "UInt"}[start[0]], request["type"]).replace("dec", "Dec")
+        return f"CAST('{value}' AS {kind})"
+
+    def rows(self, request):
+        path = lambda column: "`" + column.replace(".", "`.`") + "`"
+        a, b = path(request["column"]), path(request.get("other", ""))
+        value = lambda key: self.literal(request, key)
+        predicate = {
+            "=": lambda key: f"{a} = {value(key)}",
+            "<>": lambda key: f"{a} <> {value(key)}",
+            "in": lambda keys: f"{a} in ({', '.join(map(value, keys))})",
+            "or": lambda keys: f"{a} = {value(keys[0])} or {b} = {value(keys[1])}",
+            "and": lambda keys: f"{a} = {value(keys[0])} and {b} = {value(keys[1])}",
+        }[request.get("where", "=")]
+        table = f"file('{request['file']}', Parquet)"
+        return [int(self.ask(f"select count() from {table} where {predicate(key)}")) for key in request["keys"]]
+
+
 class PyArrow:
     name = "pyarrow.dataset"
 
@@ -126,7 +170,7 @@ class PyArrow:
 
 
 def main():
-    engine = {"duckdb": DuckDB, "datafusion": DataFusion, "pyarrow": PyArrow}[sys.argv[1]]()
+    engine = {"duckdb": DuckDB, "datafusion": DataFusion, "clickhouse": ClickHouse, "pyarrow": PyArrow}[sys.argv[1]]()
     print(json.dumps({"name": engine.name, "version": engine.version, "systems": ["parquet"]}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)

@@ -25,6 +25,7 @@ CALLS = {
     ("DuckDB", "column"): "`parquet_bloom_probe`",
     ("DuckDB", "rows"): "`select count(*) from read_parquet(…) where …`",
     ("DataFusion", "rows"): "`SessionContext.read_parquet(…).filter(…).count()`",
+    ("ClickHouse (chDB)", "rows"): "`select count() from file(…, Parquet) where …`",
     ("pyarrow.dataset", "rows"): "`Dataset.count_rows(filter=…)`",
     ("Spark sketch", "filter"): "`BloomFilter.readFrom`, `mightContain…`",
     ("Guava", "filter"): "`BloomFilter.readFrom`, `mightContain`",
