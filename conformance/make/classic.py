@@ -95,6 +95,8 @@ def guava(corpus, tools):
     types = {"Funnels.stringFunnel(UTF-8)": "text", "Funnels.longFunnel()": "long", "Funnels.integerFunnel()": "int",
              "Funnels.byteArrayFunnel()": "bytes", "Funnels.unencodedCharsFunnel()": "utf16"}
     record = vectors("guava/guava.json")
+    made.system.hashes("murmur3_128 with seed 0, as bytes: both halves little-endian", record["version"],
+                       [(h["data"], h["hash"]) for h in record["murmur3_128"]])
     for f in record["filters"]:
         kind = types[f["funnel"]]
         as_bytes = lambda t: t.encode("utf-16-le") if kind == "utf16" else key(f["kind"], t, 4)
@@ -202,6 +204,10 @@ def cassandra(corpus, tools):
         "the file's version: letters in its name tell it. The requests name it as `dialect`: cassandra (na and later),"
         " cassandra-3 (ma to me, ScyllaDB), cassandra-2 (ia to lb), cassandra-1 (f to hf)",
     ])
+    for file, function, release in (("hash_murmur3", "MurmurHash.hash3_x64_128 with seed 0", "5.0.2"),
+                                    ("hash_murmur2_64", "MurmurHash.hash2_64 with seed 0, and with that hash as seed", "1.2.19")):
+        record = vectors(f"cassandra/{file}.json")
+        made.system.hashes(f"{function}: two numbers", f"Cassandra {release}", [(h["key"], h["h1"] + h["h2"]) for h in record["vectors"][:150]])
     record = vectors("cassandra/filters.json")
     forms = (("cassandra", "filter_db_na_and_later", "answers_ma_and_later", "5.0.2"),
              ("cassandra-3", "filter_db_ma_to_me", "answers_ma_and_later", "3.11.17"),
@@ -253,6 +259,10 @@ def rocksdb(corpus, tools):
         "whether data that are not whole lines are damage: RocksDB does not use the last bytes",
         NO_CHECKSUM + " in the filter itself; a block of a table has one",
     ])
+    record = vectors("rocksdb/hash.json")
+    for field, function in (("rocksdb_bloom_hash", "the 32-bit hash of legacy filters, as a number"),
+                            ("hash64", "the 64-bit hash of the other filters, as a number")):
+        made.system.hashes(function, "RocksDB 7.8.3", [(h["key"], h[field]) for h in record["vectors"][:150]])
     record = vectors("rocksdb/raw_filters.json")
     golden = {}
     for c in record["cases"]:
@@ -312,6 +322,8 @@ def leveldb(corpus, tools):
         "the length, which is not stored: a filter that was cut is a filter with fewer bits",
         NO_CHECKSUM,
     ])
+    made.system.hashes("the 32-bit hash, as a number", "LevelDB 1.23",
+                       [(h["key"], h["leveldb_bloom_hash"]) for h in vectors("rocksdb/hash.json")["vectors"][:150]])
     record = vectors("rocksdb/block_filter_policy.json")
     for i, c in enumerate(record["cases"]):
         if c["policy_name"] != "leveldb.BuiltinBloomFilter2":
@@ -339,6 +351,8 @@ def libbloom(corpus, tools):
         "whether bits and probes that do not fit the expected keys and the rate are damage",
         NO_CHECKSUM,
     ])
+    made.system.hashes("murmurhash2 with seed 0x9747b28c, as a number", "libbloom 1.6",
+                       [(h["data"], f"{h['hash']:08x}") for h in vectors("libbloom/murmur2.json") if h["seed"] == 0x9747B28C][:150])
     one = vectors("libbloom/filters_v1.json")
     lists = {f["name"]: f for f in one}
     for f in one:
@@ -377,6 +391,8 @@ def dcso(corpus, tools):
         "bytes after the bits: they are data of the user", NO_CHECKSUM,
         "the form of a key: text, as the writer chose it",
     ])
+    made.system.hashes("FNV-1 of 64 bits, as a number", "DCSO bloom 0.2.4",
+                       [(h["key_hex"], h["fnv1_64"]) for h in vectors("dcso/hashes.json")["hashes"]])
     seen = set()
     for f in vectors("dcso/v1_filters.json")["filters"]:
         file = f["file"].split("/")[1]

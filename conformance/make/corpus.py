@@ -26,6 +26,7 @@ class System:
             "system": name,
             "specification": specification,
             "silent": silent,
+            "hashes": [],
             "files": {},
             "keys": {},
             "cases": [],
@@ -39,6 +40,11 @@ class System:
         assert known in (None, entry), name
         self.manifest["files"][name] = entry
         return name
+
+    def hashes(self, function, origin, pairs):
+        """Adds hashes of keys, for readers whose answers are wrong: pairs of a key and its hash, both in hex."""
+        short = {key: hash for key, hash in pairs if len(key) <= 128}
+        self.manifest["hashes"].append({"function": function, "origin": origin, "keys": short})
 
     def keys(self, name, found, absent=(), answers=None, rows=None, **request):
         """Adds a set of keys. `answers` are due for the absent ones, `rows` for all of them."""

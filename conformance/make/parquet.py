@@ -21,6 +21,14 @@ SILENT = [
 WRITER = "conformance/make/typed.py lists the values; interop/conformance/write.py has the calls"
 
 
+def hashes(system):
+    """The hash of every typed value, in the columns of the corpus or absent from them."""
+    keys = {key for kind in typed.KINDS.values() for part in kind.values() for key in part}
+    assert splitblock.xxhash64(b"key0") == 0x6290E6BC61D244BB  # as parquet-java printed it, in vectors/parquet
+    pairs = [(key.hex(), f"{splitblock.xxhash64(key):016x}") for key in sorted(keys)]
+    system.hashes("xxHash64 with seed 0, as a number", "conformance/make/splitblock.py, which agrees with vectors/parquet", pairs)
+
+
 def lookup(file, column, keys):
     """What the filters of a column say: whether some row group may contain a key. Read here, from the specification."""
     bitsets = []
@@ -315,6 +323,7 @@ def by_fullbloom(system, tools):
 def make(corpus, tools):
     real, versions = tools.real, tools.versions
     system = System(corpus, "parquet", SPECIFICATION, SILENT)
+    hashes(system)
     typed_files(system, real, versions)
     groups(system, real, versions)
     equal_values(system, real, versions)
