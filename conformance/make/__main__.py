@@ -15,7 +15,9 @@ import sys
 import tempfile
 
 import classic
+import native
 import parquet
+from corpus import ROOT
 
 
 # What makes the directory of each system.
@@ -28,6 +30,7 @@ SYSTEMS = [
     classic.orc,
     classic.rocksdb,
     classic.spark,
+    native.make,
     parquet.make,
 ]
 
@@ -37,6 +40,7 @@ class Tools:
 
     def __init__(self, real, fullbloom, adapters):
         self.real, self.fullbloom, self.adapters = real, fullbloom, adapters
+        self.vectors = ROOT / "vectors"
         self.versions = json.loads((real / "versions.json").read_text())
         self.version = subprocess.run([fullbloom, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
 
@@ -59,7 +63,10 @@ class Tools:
             file.flush()
             line = json.dumps({"file": file.name, "system": system, "ask": "filter", **request, "keys": [key.hex() for key in keys]})
             done = subprocess.run(shlex.split(self.adapters[system]), input=line + "\n", capture_output=True, text=True, check=True)
-            return json.loads(done.stdout.splitlines()[1])["answers"]
+            reply = json.loads(done.stdout.splitlines()[1])
+            if "answers" not in reply:
+                raise SystemExit(f"{self.adapters[system]}: {reply}")
+            return reply["answers"]
 
 
 def main():

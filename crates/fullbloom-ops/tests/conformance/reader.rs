@@ -2,6 +2,7 @@
 //!
 //! Used by the test that runs the corpus, and by the example that is the adapter.
 
+use fullbloom::Secret;
 use fullbloom_any::{AnyFilter, ReadOptions};
 use fullbloom_dialects::typed::{KeyType, Value};
 use fullbloom_dialects::{Name, parquet};
@@ -42,12 +43,18 @@ fn filter(bytes: &[u8], request: &Json, keys: &[Vec<u8>]) -> Result<Vec<bool>, B
         // `decode` reads blocks without a header as well. Here there is one, as in a Parquet file.
         parquet::header(bytes)?;
     }
-    let mut options = ReadOptions::new().dialect(Some(dialect(bytes, request)?));
+    // `may_contain` below converts the keys as the filter records it.
+    let mut options = ReadOptions::new().dialect(Some(dialect(bytes, request)?)).key_form_applied();
     if let (Some(bits), Some(probes)) = (request["bits"].as_u64(), request["probes"].as_u64()) {
         options = options.geometry(bits, u32::try_from(probes)?);
     }
+    if let Ok(secret) = <[u8; 16]>::try_from(hex(&request["secret"])) {
+        options = options.secret(Some(Secret::new(secret)));
+    }
     let filter = AnyFilter::decode(bytes, &options)?;
+    filter.require_unlocked()?;
     let key_type = text(request, "type").parse().unwrap_or(KeyType::Bytes);
+    filter.require_key_type(key_type)?;
     keys.iter().map(|key| may_contain(&filter, key_type, key)).collect()
 }
 
@@ -69,11 +76,12 @@ fn dialect(bytes: &[u8], request: &Json) -> Result<Name, Box<dyn Error>> {
 
 fn may_contain(filter: &AnyFilter, key_type: KeyType, key: &[u8]) -> Result<bool, Box<dyn Error>> {
     let value = match key_type {
-        KeyType::Int => Value::Int(i32::from_le_bytes(key.try_into()?)),
-        KeyType::Long => Value::Long(i64::from_le_bytes(key.try_into()?)),
+        // Guava hashes an int as four bytes, a native filter as eight.
+        KeyType::Int if key.len() == 4 => Value::Int(i32::from_le_bytes(key.try_into()?)),
+        KeyType::Int | KeyType::Long => Value::Long(i64::from_le_bytes(key.try_into()?)),
         KeyType::Double => Value::Double(f64::from_le_bytes(key.try_into()?)),
         // UTF-16 stands in the corpus as it is hashed.
-        _ => return Ok(filter.may_contain(key)),
+        _ => return Ok(filter.may_contain(&filter.key_form().apply(key))),
     };
     Ok(filter.may_contain_value(value)?)
 }
