@@ -1,0 +1,3 @@
+module fullbloom-native
+
+go 1.19
