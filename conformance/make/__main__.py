@@ -56,6 +56,14 @@ class Tools:
             )
             return out.read_bytes(), self.version
 
+    def convert(self, data, dialect, *options):
+        """The bytes of another filter that our command makes of this one."""
+        with tempfile.TemporaryDirectory() as directory:
+            source, out = pathlib.Path(directory, "source.bloom"), pathlib.Path(directory, "filter")
+            source.write_bytes(data)
+            subprocess.run([self.fullbloom, "convert", source, "--to", dialect, "--quiet", "-o", out, *options], check=True)
+            return out.read_bytes()
+
     def ask(self, system, data, keys, request):
         """What the real program answers for these keys."""
         with tempfile.NamedTemporaryFile() as file:

@@ -77,6 +77,13 @@ def built(made, tools):
         data, version = tools.build("native", EDGE_KEYS, fpr, *options)
         answers = tools.ask("native", data, ABSENT, {"type": "bytes"})
         made.golden(name, data, f"fullbloom {version}, build {' '.join(options)}", EDGE_KEYS, ABSENT, answers, type="bytes")
+    # A fast or compact filter of a dynamic one knows only the leading bits of its keys' hashes.
+    dynamic, version = tools.build("native", EDGE_KEYS, 1e-3, "--dynamic")
+    for name, options in (("shortened-fast", ()), ("shortened-compact", ("--compact",))):
+        data = tools.convert(dynamic, "native", *options)
+        answers = tools.ask("native", data, ABSENT, {"type": "bytes"})
+        made.golden(name, data, f"fullbloom {version}, build --dynamic, then convert --to native {' '.join(options)}", EDGE_KEYS, ABSENT,
+                    answers, type="bytes")
     pack = lambda n: n.to_bytes(8, "little", signed=True)
     for name, options in {"longs-fast": (), "longs-compact": ("--compact",)}.items():
         data, version = tools.build("native", [str(n).encode() for n in LONGS], 0.01, "--key-type", "long", *options, plain=True)
