@@ -31,6 +31,11 @@ def mixed(n):
     return struct.pack("<Q", n) * (1 + n % 5)
 
 
+def trimmed(n):
+    """A key that the filter of trimmed keys in lower case converts. Capital sigma is left out, which the reader in Go refuses."""
+    return [b"key-%d", b" KEY-%d", "\tKéy-%d \n".encode(), "ÄÖÜ İ ǅ %d ".encode(), b"K\xffEY-%d"][n % 5] % (n // 5)
+
+
 class Adapter:
     def __init__(self, command):
         self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -61,7 +66,11 @@ def main():
         kind = next((kind for kind in ("int", "long") if path.stem.startswith(kind)), "text" if path.stem in ("text-keys", "dynamic-renewed") else "bytes")
         for first in range(0, args.keys, PART):
             numbers = range(first, min(first + PART, args.keys))
-            keys = [struct.pack("<q", n - args.keys // 2) if kind in ("int", "long") else b"key-%d" % n if kind == "text" else mixed(n) for n in numbers]
+            if kind in ("int", "long"):
+                keys = [struct.pack("<q", n - args.keys // 2) for n in numbers]
+            else:
+                make = trimmed if path.stem == "formed-keys" else b"key-%d".__mod__ if kind == "text" else mixed
+                keys = [make(n) for n in numbers]
             request = {"file": str(path), "system": "native", "ask": "filter", "type": kind, "keys": [key.hex() for key in keys]}
             if path.stem in ("keyed", "dynamic-keyed"):
                 request["secret"] = secret

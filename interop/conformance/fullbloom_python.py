@@ -6,7 +6,7 @@ import sys
 
 from fullbloom import Filter
 
-SYSTEMS = ["parquet", "guava", "spark", "orc", "cassandra", "rocksdb", "leveldb", "libbloom", "dcso"]
+SYSTEMS = ["native", "parquet", "guava", "spark", "orc", "cassandra", "rocksdb", "leveldb", "libbloom", "dcso"]
 
 
 def dialect(request, data):
@@ -30,10 +30,13 @@ def answer(request):
     with open(request["file"], "rb") as file:
         data = file.read()
     options = {name: request[name] for name in ("bits", "probes") if name in request}
+    if "secret" in request:
+        options["secret"] = bytes.fromhex(request["secret"])
     keys = [bytes.fromhex(key) for key in request["keys"]]
     # Integers are keys of their own. Text in UTF-16 stands in the corpus as it is hashed.
     if kind in ("int", "long"):
-        options["key_type"] = kind
+        if request["system"] != "native":  # which records the type
+            options["key_type"] = kind
         keys = [int.from_bytes(key, "little", signed=True) for key in keys]
     filter = Filter.from_bytes(data, dialect=dialect(request, data), **options)
     return {"answers": [int(filter.may_contain(key)) for key in keys]}

@@ -32,12 +32,14 @@ function dialect(request) {
 
 /** A number in decimal, for systems that do not hash its bytes; else the key in hex. */
 function written(request, key) {
-  if (request.system !== "orc" || !["long", "double"].includes(request.type)) return [key, "hex"];
+  const isHashedAsBytes = request.system !== "orc" && request.system !== "native";
+  if (isHashedAsBytes || !["int", "long", "double"].includes(request.type)) return [key, "hex"];
   const bytes = new DataView(Uint8Array.from(key.match(/../g), (pair) => parseInt(pair, 16)).buffer);
-  return request.type === "long" ? [String(bytes.getBigInt64(0, true)), "long"] : [String(bytes.getFloat64(0, true)), "double"];
+  return request.type !== "double" ? [String(bytes.getBigInt64(0, true)), "long"] : [String(bytes.getFloat64(0, true)), "double"];
 }
 
 function answer(request) {
+  if (request.secret) return { skip: "the page takes no secrets" };
   if (request.ask === "rows") return { skip: "the page makes no queries" };
   file = new Uint8Array(readFileSync(request.file));
   const alone = request.ask === "filter";
@@ -59,7 +61,7 @@ function answer(request) {
 }
 
 const { version } = JSON.parse(wasm.about());
-const systems = ["parquet", "guava", "spark", "orc", "cassandra", "rocksdb", "leveldb", "libbloom", "dcso"];
+const systems = ["native", "parquet", "guava", "spark", "orc", "cassandra", "rocksdb", "leveldb", "libbloom", "dcso"];
 console.log(JSON.stringify({ name: "fullbloom (page)", version, systems }));
 for await (const line of createInterface({ input: process.stdin })) {
   let reply;

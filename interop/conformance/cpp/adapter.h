@@ -31,10 +31,14 @@ class Request {
 
   long Number(const std::string& field) const { return std::strtol(Text(field).c_str(), nullptr, 10); }
 
-  std::vector<std::string> Keys() const {
+  std::vector<std::string> Keys() const { return Hex("keys"); }
+
+  // The texts in hex of a list, or one text; empty if there is none.
+  std::vector<std::string> Hex(const std::string& field) const {
     std::vector<std::string> keys;
-    size_t at = Find("keys");
-    const size_t end = line_.find(']', at);
+    size_t at = Find(field);
+    if (at == std::string::npos) return keys;
+    const size_t end = line_.find_first_of(line_[at] == '[' ? "]" : ",}", at);
     while ((at = line_.find('"', at)) < end) {
       const size_t close = line_.find('"', at + 1);
       std::string key;

@@ -29,7 +29,8 @@ std::string Dialect(const conformance::Request& request, const std::string& byte
 }
 
 conformance::Answers Answer(const conformance::Request& request) {
-  const bool hashes_numbers = request.Text("system") == "orc" && request.Text("type") != "bytes" && request.Text("type") != "text";
+  const std::string system = request.Text("system");
+  const bool hashes_numbers = system == "orc" && request.Text("type") != "bytes" && request.Text("type") != "text";
   if (request.Text("ask") != "filter" || hashes_numbers) return {};
   const std::string bytes = request.Bytes();
   fullbloom_dialect dialect;
@@ -39,6 +40,15 @@ conformance::Answers Answer(const conformance::Request& request) {
                                 static_cast<uint32_t>(request.Number("probes")), &filter));
   const auto free = [](fullbloom_filter* f) { fullbloom_filter_free(&f); };
   const std::unique_ptr<fullbloom_filter, decltype(free)> owner(filter, free);
+  if (system == "native") {
+    const std::vector<std::string> secret = request.Hex("secret");
+    if (!secret.empty()) Check(fullbloom_filter_unlock(filter, reinterpret_cast<const uint8_t*>(secret[0].data())));
+    const std::string type = request.Text("type");
+    Check(fullbloom_filter_require_key_type(filter, type == "int"    ? FULLBLOOM_KEYS_INT
+                                                    : type == "long" ? FULLBLOOM_KEYS_LONG
+                                                    : type == "text" ? FULLBLOOM_KEYS_TEXT
+                                                                     : FULLBLOOM_KEYS_BYTES));
+  }
   return conformance::LookUp(request, [&](const std::string& key) {
     bool answer = true;
     Check(fullbloom_filter_may_contain(filter, key.data(), key.size(), &answer));
@@ -50,5 +60,5 @@ conformance::Answers Answer(const conformance::Request& request) {
 
 int main() {
   return conformance::Run("fullbloom (C)", fullbloom_version(),
-                          "\"parquet\", \"guava\", \"spark\", \"orc\", \"cassandra\", \"rocksdb\", \"leveldb\", \"libbloom\", \"dcso\"", Answer);
+                          "\"native\", \"parquet\", \"guava\", \"spark\", \"orc\", \"cassandra\", \"rocksdb\", \"leveldb\", \"libbloom\", \"dcso\"", Answer);
 }
