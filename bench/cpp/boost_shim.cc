@@ -103,10 +103,15 @@ Contender* make(std::size_t probes, std::size_t bits, std::index_sequence<I...>)
   return made;
 }
 
+// All bits of a key in one word.
+template <std::size_t Probes>
+using block64 = boost::bloom::block<std::uint64_t, Probes>;
+
 template <typename Key>
 Contender* make(int words, std::size_t probes, std::size_t bits) {
-  return words == 32 ? make<Key, boost::bloom::fast_multiblock32>(probes, bits, all)
-                     : make<Key, boost::bloom::fast_multiblock64>(probes, bits, all);
+  return words == 32   ? make<Key, boost::bloom::fast_multiblock32>(probes, bits, all)
+         : words == 64 ? make<Key, boost::bloom::fast_multiblock64>(probes, bits, all)
+                       : make<Key, block64>(probes, bits, all);
 }
 
 }  // namespace
@@ -116,10 +121,11 @@ extern "C" {
 // BOOST_VERSION of the headers.
 unsigned boost_shim_version() { return BOOST_VERSION; }
 
-// The number of probes with the lowest rate; `words` is 32 or 64.
+// The number of probes with the lowest rate; `words` is 32 or 64 for a multiblock, else all bits are in one word.
 std::size_t boost_shim_probes(int words, std::size_t keys, std::size_t bits) {
-  return words == 32 ? best<boost::bloom::fast_multiblock32>(keys, bits, all)
-                     : best<boost::bloom::fast_multiblock64>(keys, bits, all);
+  return words == 32   ? best<boost::bloom::fast_multiblock32>(keys, bits, all)
+         : words == 64 ? best<boost::bloom::fast_multiblock64>(keys, bits, all)
+                       : best<block64>(keys, bits, all);
 }
 
 // `key_len` is 8, 16 or 32. Null if there is not enough memory.

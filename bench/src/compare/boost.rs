@@ -1,4 +1,4 @@
-//! Boost.Bloom's two fastest filters, from C++ (`cpp/boost_shim.cc`).
+//! Boost.Bloom's fastest filters, from C++ (`cpp/boost_shim.cc`).
 
 use super::contender::{Contender, Contenders, Size};
 use crate::keys::Key;
@@ -22,13 +22,18 @@ pub fn version() -> String {
     format!("{}.{}", version / 100_000, version / 100 % 1000)
 }
 
-/// `fast_multiblock32` and `fast_multiblock64`, each with the number of probes that has the lowest rate.
+/// `fast_multiblock32`, `fast_multiblock64` and `block<uint64_t>`, each with the number of probes that has the lowest
+/// rate.
 pub fn all<K: Key>(size: Size) -> Contenders<K> {
     let made = |words| -> Box<dyn Contender<K>> { Box::new(Boost::new(words, size)) };
-    vec![made(32), made(64)]
+    vec![made(32), made(64), made(ONE_WORD)]
 }
 
+/// All bits of a key in one word of 64 bits.
+const ONE_WORD: c_int = 1;
+
 struct Boost {
+    /// The bits of a word of a multiblock, or `ONE_WORD`.
     words: c_int,
     probes: usize,
     bits: usize,
@@ -60,7 +65,10 @@ impl Boost {
 
 impl<K: Key> Contender<K> for Boost {
     fn name(&self) -> String {
-        format!("Boost mb{}<{}>", self.words, self.probes)
+        match self.words {
+            ONE_WORD => format!("Boost block<{}>", self.probes),
+            bits => format!("Boost mb{bits}<{}>", self.probes),
+        }
     }
 
     fn start(&mut self) {

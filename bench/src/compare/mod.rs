@@ -9,6 +9,7 @@
 #[cfg(boost_bloom)]
 mod boost;
 mod contender;
+mod frontier;
 mod machine;
 mod many;
 mod peers;

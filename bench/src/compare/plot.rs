@@ -1,6 +1,7 @@
-//! The plot: a panel of bars for each race.
+//! The plot: a panel of bars for each race, and the frontier.
 
 use super::contender::{LIMIT, OURS};
+use super::frontier;
 use crate::harness::{self, Row};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -37,7 +38,9 @@ fn draw(rows: &[Row], machine: &str) -> String {
     let lines = machine.lines().count();
     let top = 34 + lines * 14;
     let width = PER_ROW * PANEL_WIDTH + 20;
-    let height = top + races.len().div_ceil(PER_ROW) * panel_height + 10;
+    let bars = top + races.len().div_ceil(PER_ROW) * panel_height + 10;
+    let mut frontier = String::new();
+    let height = bars + frontier::draw(&mut frontier, rows, bars);
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="sans-serif" font-size="12">
 {STYLE}
@@ -57,7 +60,7 @@ fn draw(rows: &[Row], machine: &str) -> String {
         let (x, y) = (10 + i % PER_ROW * PANEL_WIDTH, top + i / PER_ROW * panel_height);
         panel(&mut svg, x, y, race);
     }
-    svg + "</svg>\n"
+    svg + &frontier + "</svg>\n"
 }
 
 fn panel(svg: &mut String, x: usize, y: usize, race: &[Row]) {
@@ -97,6 +100,6 @@ fn panel(svg: &mut String, x: usize, y: usize, race: &[Row]) {
     }
 }
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

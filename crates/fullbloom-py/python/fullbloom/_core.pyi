@@ -14,7 +14,6 @@ __all__ = [
     "Compacting",
     "Filter",
     "FormatError",
-    "Partial",
     "Scatter",
     "Slice",
     "Slicing",
