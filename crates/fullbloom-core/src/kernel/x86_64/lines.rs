@@ -90,10 +90,11 @@ fn test(line: &Line, mark: Mark, probes: Probes) -> bool {
 #[target_feature(enable = "avx2")]
 fn set(line: &mut Line, mark: Mark, probes: Probes) -> bool {
     let (halves, (fields, shifts)) = (line.as_chunks_mut().0, fields_and_shifts(mark));
-    let (none, bits) = (_mm256_setzero_si256(), _mm256_srlv_epi32(row(mark, probes), shifts));
+    let bits = _mm256_srlv_epi32(row(mark, probes), shifts);
+    let in_upper = _mm256_srai_epi32::<31>(fields);
     let (lower, upper) = (load(&halves[0]), load(&halves[1]));
-    store(&mut halves[0], _mm256_or_si256(lower, chosen(bits, none, fields)));
-    store(&mut halves[1], _mm256_or_si256(upper, chosen(none, bits, fields)));
+    store(&mut halves[0], _mm256_or_si256(lower, _mm256_andnot_si256(in_upper, bits)));
+    store(&mut halves[1], _mm256_or_si256(upper, _mm256_and_si256(in_upper, bits)));
     _mm256_testc_si256(chosen(lower, upper, fields), bits) == 0
 }
 
