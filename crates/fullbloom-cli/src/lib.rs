@@ -17,8 +17,10 @@ mod filter_args;
 mod help;
 mod hints;
 mod input;
+mod metrics;
 mod numbers;
 mod output;
+mod own_file;
 mod progress;
 mod render;
 #[cfg(feature = "report")]

@@ -57,7 +57,7 @@ enum Ends {
 macro_rules! codes {
     ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $severity:ident, $ends:ident;)+) => {
         /// What is wrong, as a name that does not change.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
             $($(#[doc = $meaning])+ $variant,)+

@@ -169,6 +169,17 @@ impl VerifyReport {
 }
 
 impl Verified {
+    /// Where it is.
+    pub fn path(&self) -> &str {
+        match self {
+            Verified::Filter(record) => &record.path,
+            Verified::Table(record) => &record.path,
+            Verified::Sstable(record) => &record.path,
+            #[cfg(feature = "parquet")]
+            Verified::Column(record) => &record.path,
+        }
+    }
+
     /// Keys that were looked up, and those that are missing.
     fn keys(&self) -> (Option<u64>, Option<u64>) {
         match self {

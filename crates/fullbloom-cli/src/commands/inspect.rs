@@ -2,6 +2,7 @@
 
 use crate::error::{Failure, Status};
 use crate::filter_args::LayoutArgs;
+use crate::metrics::{self, MetricsArgs};
 use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::render;
@@ -11,6 +12,7 @@ use fullbloom_ops::{
     self as ops, Found, InspectOptions, InspectReport, Inspected, Place, PlaceKind, inspect,
 };
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Show what is in filter files, tables, and directories of sstables or tables
 ///
@@ -28,6 +30,7 @@ Examples:
   fullbloom inspect data/ks/table-*/
   fullbloom inspect --summary /var/lib/cassandra/data
   fullbloom inspect db/ --report db.html
+  fullbloom inspect -q data/ --metrics /var/lib/node-exporter/fullbloom.prom
   fullbloom inspect people.parquet
   fullbloom inspect --json keys.bloom
   fullbloom inspect --dialect leveldb filter.block")]
@@ -55,6 +58,13 @@ pub struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
+    #[command(flatten)]
+    metrics: MetricsArgs,
+
+    /// Print nothing; only the exit status, the metrics and the report matter
+    #[arg(short, long, conflicts_with_all = ["json", "summary"])]
+    quiet: bool,
+
     /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
     #[arg(long)]
     json: bool,
@@ -64,6 +74,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     #[cfg(feature = "report")]
     args.report.check()?;
+    args.metrics.check()?;
+    let begun = Instant::now();
     let mut out = Output::stdout();
     let mut all = InspectReport::empty();
     let options = InspectOptions {
@@ -91,7 +103,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             .problems()
             .filter(|problem| problem.code.ends_inspect() == ops::Status::Failed)
             .for_each(output::problem);
-        if !args.json {
+        if !args.json && !args.quiet {
             let gap = if first { "" } else { "\n" };
             first = false;
             out.bytes(format!("{gap}{}", text(&place, &found, args.summary)).as_bytes())?;
@@ -101,6 +113,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
     #[cfg(feature = "report")]
     args.report.write(|| report::of_inspection(&all, &args.files))?;
+    metrics::of_inspection(&args.metrics, &all, begun)?;
     if args.json {
         out.json(&super::report_value(&all))?;
     }

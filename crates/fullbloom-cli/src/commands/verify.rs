@@ -4,6 +4,7 @@ use crate::args::{LookupTypeArgs, PartArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
 use crate::input::{KeyFormat, Keys};
+use crate::metrics::{self, MetricsArgs};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::{Places, Progress};
@@ -18,6 +19,7 @@ use fullbloom_ops::{
 use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Verify filters: look up every key, measure the rate, and rebuild the filter's bytes
 ///
@@ -34,6 +36,7 @@ Examples:
   fullbloom verify 000123.sst
   fullbloom verify data/ks/table-*/
   fullbloom verify --summary /var/lib/cassandra/data
+  fullbloom verify -q data/ --metrics /var/lib/node-exporter/verify.prom
   fullbloom verify nb-1-big-Filter.db
   fullbloom verify people.parquet
   fullbloom verify keys.bloom --keys keys.txt
@@ -99,6 +102,9 @@ pub struct Args {
     #[arg(short, long, conflicts_with_all = ["json", "summary"])]
     quiet: bool,
 
+    #[command(flatten)]
+    metrics: MetricsArgs,
+
     /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
     #[arg(long)]
     json: bool,
@@ -112,6 +118,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             "standard input can be read once: give one filter, or a file of keys",
         ));
     }
+    args.metrics.check()?;
+    let begun = Instant::now();
     let read = args.read.read()?;
     let mut printer = Printer::new(Shown::of(args));
     let mut all = VerifyReport::empty();
@@ -137,6 +145,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
         }
     }
+    metrics::of_verification(&args.metrics, &all, begun)?;
     printer.total(&all)?;
     printer.out.finish()?;
     Ok(all.status.into())

@@ -13,11 +13,14 @@ pub use inspect::of_inspection;
 pub use plan::{of_dialects, of_place};
 
 use crate::error::Failure;
+use crate::own_file::Kind;
 use fullbloom_files::file;
 use html::Page;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+/// The file of a page.
+const PAGE: Kind =
+    Kind { option: "--report", beginning: html::BEGINNING, what: "an HTML page", written: "the report" };
 
 /// `--report`.
 #[derive(Debug, clap::Args)]
@@ -42,26 +45,6 @@ impl ReportArgs {
 
     /// Checks, before any work is done, that the page can be written.
     pub fn check(&self) -> Result<(), Failure> {
-        match &self.report {
-            Some(path) if path == Path::new("-") => {
-                Err(Failure::new("--report", "needs the name of a file").hint("use ./- for a file called -"))
-            }
-            Some(path) if is_something_else(path) => Err(Failure::new(
-                path.display(),
-                "exists and is not an HTML page: the report would overwrite it",
-            )),
-            Some(path) => crate::destination::Destination::new(path, false).map(drop),
-            None => Ok(()),
-        }
+        self.report.as_deref().map_or(Ok(()), |path| PAGE.check(path))
     }
-}
-
-/// Whether a file exists that is not a report, such as a filter that was meant to be inspected.
-fn is_something_else(path: &Path) -> bool {
-    let begins = |mut file: File| -> io::Result<bool> {
-        let mut bytes = Vec::new();
-        file.by_ref().take(html::BEGINNING.len() as u64).read_to_end(&mut bytes)?;
-        Ok(bytes == html::BEGINNING.as_bytes())
-    };
-    path.is_file() && !File::open(path).and_then(begins).unwrap_or(false)
 }

@@ -21,6 +21,7 @@ mod keys;
 mod limits;
 mod manners;
 mod merge;
+mod metrics;
 mod native;
 mod native_kinds;
 mod operators;

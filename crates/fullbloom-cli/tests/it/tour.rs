@@ -1,4 +1,4 @@
-//! The commands of docs/tour.md, and those of the README with an output, are run and print what the page
+//! The commands of docs/tour.md and docs/operators.md, and those of the README with an output, are run and print what the page
 //! shows. Every other command of the README, of docs/command.md and of the help is accepted.
 //!
 //! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test it tour::` rewrites the outputs in the pages.
@@ -50,7 +50,7 @@ fn same(shown: &[&str], printed: &[&str]) -> bool {
 #[cfg(unix)]
 #[test]
 fn every_command_of_the_tour_prints_what_the_page_shows() {
-    for (page, least) in [("docs/tour.md", 30), ("README.md", 3)] {
+    for (page, least) in [("docs/tour.md", 30), ("docs/operators.md", 3), ("README.md", 3)] {
         run_page(&root().join(page), least);
     }
 }

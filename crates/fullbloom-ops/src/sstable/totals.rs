@@ -92,10 +92,28 @@ pub(super) fn useless_reads(sstables: &[(Option<TokenRange>, f64)]) -> f64 {
 
 /// Sums up by table; the sstables in the order of [`walk`](fullbloom_sstable::walk::walk).
 pub(crate) fn totals(found: &[Found<Inspected>]) -> Vec<TableTotals> {
+    sums(sstables(found))
+}
+
+/// Sums up by table, each table once: its sstables may be in several data directories.
+pub fn table_totals(found: &[Found<Inspected>]) -> Vec<TableTotals> {
+    let mut sorted: Vec<(&SstableRecord, &[Problem])> = sstables(found).collect();
+    sorted.sort_by_key(|(record, _)| (&record.keyspace, &record.table, &record.table_id));
+    sums(sorted.into_iter())
+}
+
+fn sstables(found: &[Found<Inspected>]) -> impl Iterator<Item = (&SstableRecord, &[Problem])> {
+    found.iter().filter_map(|Found { record, problems }| match record {
+        Inspected::Sstable(record) => Some((record, problems.as_slice())),
+        _ => None,
+    })
+}
+
+/// The sums of each table, whose sstables follow one another.
+fn sums<'a>(sstables: impl Iterator<Item = (&'a SstableRecord, &'a [Problem])>) -> Vec<TableTotals> {
     let mut tables: Vec<TableTotals> = Vec::new();
     let mut met: Vec<Vec<(Option<TokenRange>, f64)>> = Vec::new();
-    for Found { record, problems } in found {
-        let Inspected::Sstable(record) = record else { continue };
+    for (record, problems) in sstables {
         let (keyspace, table, table_id) = (&record.keyspace, &record.table, &record.table_id);
         let is_same =
             |last: &TableTotals| (&last.keyspace, &last.table, &last.table_id) == (keyspace, table, table_id);
