@@ -2,7 +2,7 @@
 
 use crate::commands::{
     bench, build, change, check, completions, convert, dialects, inspect, keys, man, merge, plan, rebuild,
-    table, unique, verify, which,
+    report, table, unique, verify, which,
 };
 use crate::error::Failure;
 use crate::input::{KeyFormat, KeyPart, Keys};
@@ -52,6 +52,7 @@ pub enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     Rebuild(rebuild::Args),
+    Report(report::Args),
     Merge(merge::Args),
     Convert(convert::Args),
     Dialects(dialects::Args),

@@ -17,6 +17,7 @@
 //! | [`report`] | the shape that all commands share, and how a command ends |
 //! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
 //! | [`look`] | one file without a file system: inspection, and lookups of keys |
+//! | [`cluster`] | what `inspect` reported on many nodes, side by side |
 //! | [`which`](mod@which), [`keys`] | the filters that may hold a key; the keys of a place |
 //! | [`KeySpec`] | how keys are written, type by type |
 //! | [`filter`] | filter files: bytes → filter → record; lookups of the caller's keys |
@@ -39,6 +40,7 @@
 //! ```
 
 mod advice;
+pub mod cluster;
 pub mod database;
 mod engine;
 pub mod filter;

@@ -15,6 +15,7 @@ pub mod man;
 pub mod merge;
 pub mod plan;
 pub mod rebuild;
+pub mod report;
 pub mod table;
 pub mod unique;
 pub mod verify;
@@ -58,6 +59,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Rebuild(args) => rebuild::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Dialects(args) => dialects::run(&args),

@@ -1,5 +1,6 @@
 //! Records as text for people. What a record means is decided in `fullbloom-ops`.
 
+mod cluster;
 #[cfg(feature = "parquet")]
 mod column;
 mod database;
@@ -10,6 +11,9 @@ mod sstable;
 mod table;
 mod verified;
 
+pub use cluster::cluster;
+#[cfg(feature = "report")]
+pub use cluster::{cluster_problem, cluster_values};
 #[cfg(feature = "parquet")]
 pub use column::{columns, verified_columns};
 pub use database::database;

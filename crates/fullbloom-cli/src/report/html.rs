@@ -1,4 +1,5 @@
-//! A page: sections of text, tables and drawings, in self-contained HTML.
+//! A page: sections of text, tables and drawings, in self-contained HTML. Its one script sorts tables; the page
+//! names its checksum, and a browser runs no other.
 
 use fullbloom_ops::Severity;
 use std::fmt::Write;
@@ -12,6 +13,61 @@ pub struct Remark {
     pub text: String,
     /// What to do next; empty if nothing.
     pub next: String,
+}
+
+/// Sorts tables.
+const SCRIPT: &str = include_str!("page.js");
+
+/// The SHA-256 of the script, for the browser. A test compares it with the script.
+const SCRIPT_SHA256: &str = "RgEwWTuSKzB7ckmc/I1A3v541tgR7cT0Yfaz05OV7g8=";
+
+/// Longer tables get a field to search in.
+const SEARCHED_ROWS: usize = 30;
+
+/// A cell of a table.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    shown: String,
+    /// What the column is sorted by, if it is a column of numbers.
+    number: Option<f64>,
+}
+
+impl Cell {
+    /// A number, as it is shown and as it is; a dash for `None`.
+    pub fn number<T: Copy>(
+        value: Option<T>,
+        shown: impl FnOnce(T) -> String,
+        number: impl FnOnce(T) -> f64,
+    ) -> Cell {
+        Cell { shown: value.map_or_else(|| "-".to_owned(), shown), number: value.map(number) }
+    }
+
+    /// A count.
+    pub fn count(count: u64) -> Cell {
+        Cell::number(Some(count), super::inspect::grouped, |count| count as f64)
+    }
+
+    /// A number of bytes.
+    pub fn bytes(bytes: u64) -> Cell {
+        Cell::number(Some(bytes), crate::text::bytes, |bytes| bytes as f64)
+    }
+
+    /// A rate.
+    pub fn rate(rate: Option<f64>) -> Cell {
+        Cell::number(rate, crate::text::rate, |rate| rate)
+    }
+
+    /// A number with so many decimals.
+    pub fn decimal(value: Option<f64>, decimals: usize) -> Cell {
+        Cell::number(value, |value| crate::text::decimal(value, decimals), |value| value)
+    }
+}
+
+impl From<String> for Cell {
+    /// Text, or a number in a table that nobody sorts.
+    fn from(shown: String) -> Cell {
+        Cell { shown, number: None }
+    }
 }
 
 /// What every page begins with.
@@ -51,21 +107,34 @@ impl Page {
     }
 
     /// A section with a table; the first column and those named are text.
-    pub fn table(&mut self, title: &str, titles: &[&str], text: &[&str], rows: &[Vec<String>]) {
-        let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
+    pub fn table<C: Clone + Into<Cell>>(
+        &mut self,
+        title: &str,
+        titles: &[&str],
+        text: &[&str],
+        rows: &[Vec<C>],
+    ) {
+        let mut html = String::new();
+        if rows.len() > SEARCHED_ROWS {
+            html += "<input type=\"search\" class=\"search\" placeholder=\"search\" aria-label=\"rows with this text\">";
+        }
+        html += "<div class=\"wide\"><table><thead><tr>";
         let class = |i: usize| match titles[i] {
             "problems" | "note" => " class=\"t\"",
             title if i == 0 || text.contains(&title) => "",
             _ => " class=\"n\"",
         };
         for (i, title) in titles.iter().enumerate() {
-            let _ = write!(html, "<th{}>{}</th>", class(i), escape(title));
+            let _ = write!(html, "<th{}><button type=\"button\">{}</button></th>", class(i), escape(title));
         }
         html += "</tr></thead><tbody>";
         for row in rows {
             html += "<tr>";
             for (i, cell) in row.iter().enumerate() {
-                let _ = write!(html, "<td{}>{}</td>", class(i), escape(cell));
+                let Cell { shown, number } = cell.clone().into();
+                let value = number.filter(|number| number.is_finite());
+                let value = value.map_or(String::new(), |number| format!(" data-v=\"{number}\""));
+                let _ = write!(html, "<td{}{value}>{}</td>", class(i), escape(&shown));
             }
             html += "</tr>";
         }
@@ -106,10 +175,10 @@ impl Page {
             "{BEGINNING}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{SCRIPT_SHA256}'; img-src data:\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title} — {subtitle}</title>\n<style>{STYLE}</style>\n</head>\n\
              <body>\n<header><h1>{title}</h1><p>{subtitle}</p><p>{made}</p></header>\n<main>\n{}</main>\n\
-             <footer>fullbloom {}</footer>\n</body>\n</html>\n",
+             <footer>fullbloom {}</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
             self.body,
             env!("CARGO_PKG_VERSION"),
         )
@@ -173,6 +242,12 @@ linear-gradient(-90deg,var(--line),transparent .6rem)}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;min-width:100%}
 th,td{padding:.3rem .6rem;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
 th{color:var(--soft);font-weight:600}
+th button{all:unset;cursor:pointer}
+th button:focus-visible{outline:2px solid var(--one)}
+th[aria-sort=ascending] button::after{content:' ▲'}
+th[aria-sort=descending] button::after{content:' ▼'}
+.search{font:inherit;width:100%;max-width:20rem;margin:0 0 .5rem;padding:.3rem .5rem;color:inherit;
+background:var(--page);border:1px solid var(--line);border-radius:.3rem}
 .n{text-align:right}
 .t{white-space:normal;min-width:9rem}
 td.t{color:var(--bad)}
@@ -216,7 +291,8 @@ mod tests {
         let (severity, text, next) = (Severity::Error, evil.to_owned(), evil.to_owned());
         page.remarks(&[Remark { severity, text, next }]);
         let html = page.render();
-        assert!(!html.contains("<script") && !html.contains('\u{1b}'), "{html}");
+        assert_eq!(html.matches("<script").count(), 1, "{html}");
+        assert!(html.contains(SCRIPT) && !html.contains('\u{1b}'), "{html}");
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src="));
         assert_eq!(html.matches("&lt;script&gt;").count(), 11);
     }

@@ -1,7 +1,7 @@
 //! The page of `inspect`: its report, with drawings.
 
 use super::draw::{self, Bar, Curve, Point};
-use super::html::{Page, Remark};
+use super::html::{Cell, Page, Remark};
 use crate::hints;
 use crate::render;
 use crate::text;
@@ -10,8 +10,10 @@ use fullbloom_ops::database::LevelTotals;
 use fullbloom_ops::filter::bits_per_estimated_key;
 use fullbloom_ops::inspect::InspectSummary;
 use fullbloom_ops::sstable::TableTotals;
-use fullbloom_ops::{Found, InspectReport, Inspected, Problem, Severity, plan};
+use fullbloom_ops::table::TableRecord;
+use fullbloom_ops::{Code, Found, InspectReport, Inspected, Problem, Severity, plan};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// More filters than this are not drawn one by one.
@@ -19,13 +21,15 @@ const MOST_STRIPS: usize = 40;
 /// More bars than this are unreadable.
 const MOST_BARS: usize = 40;
 /// More rows than this make no table for people; the JSON has all.
-const MOST_ROWS: usize = 2000;
+const MOST_ROWS: usize = 10_000;
 
 /// The numbers of one filter.
 #[derive(Default)]
 struct Row<'a> {
     path: &'a str,
     name: String,
+    /// The table of Cassandra or the level that it belongs to.
+    group: Option<String>,
     dialect: Option<Name>,
     /// How the dialect was detected.
     recognised: Option<&'a str>,
@@ -106,6 +110,7 @@ impl<'a> Row<'a> {
                 ..row
             },
             Inspected::Table(record) => Row {
+                group: level_of(record),
                 dialect: record.dialect,
                 recognised: record.recognised,
                 keys: record.keys,
@@ -128,6 +133,7 @@ impl<'a> Row<'a> {
                     Some(table) => format!("{table} {}", record.generation),
                     None => row.name,
                 },
+                group: Some(record.table_name()),
                 dialect: Some(record.dialect),
                 recognised: Some(record.recognised),
                 keys: record.keys,
@@ -142,6 +148,7 @@ impl<'a> Row<'a> {
             },
             #[cfg(feature = "parquet")]
             Inspected::Column(record) => Row {
+                group: Some(format!("column {}, row group {}", record.column, record.row_group)),
                 dialect: Some(record.dialect),
                 estimated_keys: whole(record.estimated_keys),
                 bits_per_key: bits_per_estimated_key(record.bits, record.estimated_keys),
@@ -154,6 +161,12 @@ impl<'a> Row<'a> {
             _ => row,
         }
     }
+}
+
+/// The column family and level of a table, where the MANIFEST has them.
+fn level_of(record: &TableRecord) -> Option<String> {
+    let family = record.column_family.as_ref()?.as_deref()?;
+    Some(format!("{family}, level {}", record.level??))
 }
 
 /// The nearest whole number, if it fits.
@@ -230,7 +243,11 @@ fn figures(rows: &[Row<'_>], summary: &InspectSummary) -> Vec<(String, &'static 
         }
         return figures;
     }
-    let wrong = rows.iter().filter(|row| row.problems.iter().any(Problem::is_error)).count();
+    let with = |severity| {
+        let worst =
+            |row: &&Row<'_>| row.problems.iter().map(|problem| problem.severity).max() == Some(severity);
+        grouped(rows.iter().filter(worst).count() as u64)
+    };
     let keys = match summary.keys {
         0 => (grouped(summary.estimated_keys), "keys, estimated"),
         keys => (grouped(keys), "keys counted"),
@@ -239,7 +256,8 @@ fn figures(rows: &[Row<'_>], summary: &InspectSummary) -> Vec<(String, &'static 
         (grouped(summary.filters), "filters"),
         keys,
         (text::bytes(summary.bytes), "of filters"),
-        (grouped(wrong as u64), "with errors"),
+        (with(Severity::Error), "with errors"),
+        (with(Severity::Warning), "with warnings"),
     ]
 }
 
@@ -256,26 +274,41 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// The problems, the worst first; notes only of a single filter.
+/// The problems, the worst first; notes only of a single filter. Problems of one code in one table are one
+/// remark, with their number.
 fn remarks(rows: &[Row<'_>], elsewhere: &[Problem]) -> Vec<Remark> {
-    let remark = |problem: &Problem, place: &str| Remark {
-        severity: problem.severity,
-        text: format!("{place}: {}", problem.message),
-        next: hints::of(problem).unwrap_or_default(),
-    };
-    let mut remarks: Vec<Remark> = elsewhere
+    let of_rows =
+        rows.iter().flat_map(|row| row.problems.iter().map(|problem| (row.group.as_deref(), problem)));
+    let shown = elsewhere
         .iter()
-        .filter(|problem| problem.severity > Severity::Note)
-        .map(|problem| remark(problem, &problem.place))
-        .collect();
-    for row in rows {
-        let shown =
-            row.problems.iter().filter(|problem| rows.len() == 1 || problem.severity > Severity::Note);
-        remarks.extend(shown.map(|problem| remark(problem, &row.name)));
+        .map(|problem| (None, problem))
+        .chain(of_rows)
+        .filter(|(_, problem)| rows.len() == 1 || problem.severity > Severity::Note);
+    let mut equal: Vec<(Option<&str>, &Problem, u64)> = Vec::new();
+    let mut places: HashMap<(Option<&str>, Code), usize> = HashMap::new();
+    for (group, problem) in shown {
+        let place = *places.entry((group, problem.code)).or_insert(equal.len());
+        match equal.get_mut(place) {
+            Some((_, _, count)) => *count += 1,
+            None => equal.push((group, problem, 1)),
+        }
     }
-    remarks.sort_by_key(|remark| Reverse(remark.severity));
-    remarks.truncate(MOST_ROWS);
-    remarks
+    equal.sort_by_key(|(_, problem, count)| (Reverse(problem.severity), Reverse(*count)));
+    equal.iter().map(|(group, problem, count)| remark(*group, problem, *count)).collect()
+}
+
+/// Equal problems of a table: the first of them, and how many there are.
+fn remark(group: Option<&str>, problem: &Problem, count: u64) -> Remark {
+    let group = group.map_or(String::new(), |group| format!("{group}: "));
+    let more = match count {
+        1 => String::new(),
+        count => format!(" ({}, and {} more)", problem.code, grouped(count - 1)),
+    };
+    Remark {
+        severity: problem.severity,
+        text: format!("{group}{}: {}{more}", problem.place, problem.message),
+        next: hints::of(problem).unwrap_or_default(),
+    }
 }
 
 /// Curves of the dialects there are, at most three, and the filters on them.
@@ -385,41 +418,60 @@ fn totals(page: &mut Page, groups: &[Group]) {
     }
     let cells = |group: &Group| {
         vec![
-            group.name.clone(),
-            grouped(group.filters),
-            grouped(group.keys),
-            group.bits_per_key.map_or("-".into(), |bits| text::decimal(bits, 1)),
-            text::bytes(group.bytes),
-            text::decimal(group.useless_reads, 4),
+            group.name.clone().into(),
+            Cell::count(group.filters),
+            Cell::count(group.keys),
+            Cell::decimal(group.bits_per_key, 1),
+            Cell::bytes(group.bytes),
+            Cell::decimal(Some(group.useless_reads), 4),
         ]
     };
-    let rows: Vec<Vec<String>> = groups.iter().map(cells).collect();
+    let rows: Vec<Vec<Cell>> = groups.iter().map(cells).collect();
     page.table("Totals", &["", "filters", "keys", "bits/key", "size", "useless reads"], &[], &rows);
 }
 
 fn filters(page: &mut Page, rows: &[Row<'_>]) {
     // Problems come first: the end of a wide table is out of sight on a small screen.
-    let titles =
-        ["filter", "problems", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size"];
-    let none = || "-".to_owned();
-    let cells = |row: &Row<'_>| {
+    let titles = [
+        "filter",
+        "table",
+        "problems",
+        "dialect",
+        "keys",
+        "bits/key",
+        "probes",
+        "fill",
+        "expected rate",
+        "size",
+        "path",
+    ];
+    let text = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
+    let cells = |row: &&Row<'_>| {
         let codes: Vec<&str> = row.problems.iter().map(|problem| problem.code.as_str()).collect();
+        let most_probes = row.probes.as_ref().and_then(|probes| probes.rsplit(' ').next()?.parse().ok());
         vec![
-            row.name.clone(),
-            codes.join(", "),
-            row.dialect.map_or_else(none, |name| name.to_string()),
-            row.keys.map_or_else(none, grouped),
-            row.bits_per_key.map_or_else(none, |bits| text::decimal(bits, 1)),
-            row.probes.clone().unwrap_or_else(none),
-            row.fill.map_or_else(none, text::rate),
-            row.fpr.map_or_else(none, text::rate),
-            text::bytes(row.bytes),
+            row.name.clone().into(),
+            text(row.group.clone()),
+            codes.join(", ").into(),
+            text(row.dialect.map(|name| name.to_string())),
+            Cell::number(row.keys, grouped, |keys| keys as f64),
+            Cell::decimal(row.bits_per_key, 1),
+            Cell::number(most_probes, |_: f64| row.probes.clone().unwrap_or_default(), |probes| probes),
+            Cell::rate(row.fill),
+            Cell::rate(row.fpr),
+            Cell::bytes(row.bytes),
+            row.path.to_owned().into(),
         ]
     };
-    let shown: Vec<Vec<String>> = rows.iter().take(MOST_ROWS).map(cells).collect();
+    let mut order: Vec<&Row<'_>> = rows.iter().collect();
     let title = match rows.len() > MOST_ROWS {
-        true => format!("The first {MOST_ROWS} of {} filters", rows.len()),
+        true => {
+            order.sort_by_key(|row| Reverse(row.problems.iter().map(|problem| problem.severity).max()));
+            order.truncate(MOST_ROWS);
+            format!("The worst {MOST_ROWS} of {} filters", rows.len())
+        }
         false => "Filters".to_owned(),
     };
-    page.table(&title, &titles, &["dialect", "problems"], &shown);
+    let shown: Vec<Vec<Cell>> = order.iter().map(cells).collect();
+    page.table(&title, &titles, &["table", "dialect", "problems", "path"], &shown);
 }

@@ -1,14 +1,17 @@
 //! `--report FILE.html`: a report as one page, with drawings, that needs nothing but a browser.
 //!
 //! ```text
-//!   the command's report ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, no external files
+//!   the command's report ─► inspect | plan | cluster ─► Page ─► HTML with inline SVG and a script that sorts tables;
+//!                                                              no external files
 //! ```
 
+mod cluster;
 mod draw;
 mod html;
 mod inspect;
 mod plan;
 
+pub use cluster::of_cluster;
 pub use inspect::of_inspection;
 pub use plan::{of_dialects, of_place};
 
@@ -16,11 +19,17 @@ use crate::error::Failure;
 use crate::own_file::Kind;
 use fullbloom_files::file;
 use html::Page;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file of a page.
-const PAGE: Kind =
+pub const PAGE: Kind =
     Kind { option: "--report", beginning: html::BEGINNING, what: "an HTML page", written: "the report" };
+
+/// Writes a page.
+pub fn write(path: &Path, page: &Page) -> Result<(), Failure> {
+    let text = page.render();
+    Ok(file::replace(path, |out| out.write_all(text.as_bytes()))?)
+}
 
 /// `--report`.
 #[derive(Debug, clap::Args)]
@@ -38,9 +47,7 @@ impl ReportArgs {
 
     /// Writes the page, if one is wanted.
     pub fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
-        let Some(path) = &self.report else { return Ok(()) };
-        let text = page().render();
-        Ok(file::replace(path, |out| out.write_all(text.as_bytes()))?)
+        self.report.as_deref().map_or(Ok(()), |path| write(path, &page()))
     }
 
     /// Checks, before any work is done, that the page can be written.

@@ -4,6 +4,7 @@
 mod build;
 mod cassandra;
 mod check;
+mod cluster;
 mod common;
 mod contents;
 mod convert;

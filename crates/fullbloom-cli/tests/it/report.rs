@@ -1,4 +1,4 @@
-//! The HTML pages of `inspect --report` and `plan --report`.
+//! The HTML pages of `inspect --report`, `plan --report` and `report`.
 
 use crate::common::{Dir, lines, run};
 use crate::support;
@@ -6,11 +6,17 @@ use fullbloom_testkit::vectors;
 use std::fs;
 use std::path::Path;
 
-/// A page: whole, with drawings, and with nothing that a browser would have to fetch or run.
+/// A page: whole, with drawings, and with nothing that a browser would have to fetch; its only script is the one
+/// that it names the checksum of.
 #[track_caller]
 fn page(path: &str) -> String {
     let html = fs::read_to_string(path).unwrap();
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"), "{path}");
+    let (before, rest) = html.split_once("<script>").expect("the script");
+    let (script, after) = rest.split_once("</script>").expect("its end");
+    let policy = format!("script-src 'sha256-{}'", sha256_base64(script.as_bytes()));
+    assert!(before.contains(&policy), "the page must have {policy}");
+    let html = format!("{before}{after}");
     for part in ["<script", "http://", "https://", "src=", "@import", "url(", "NaN", "inf\"", "onload"] {
         assert!(!html.contains(part), "{part} in {path}");
     }
@@ -20,6 +26,23 @@ fn page(path: &str) -> String {
         assert_eq!(open, html.matches(&format!("</{tag}>")).count(), "<{tag}> in {path}");
     }
     html
+}
+
+/// The SHA-256 as browsers want it.
+fn sha256_base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut sum = Vec::new();
+    fullbloom_ops::text::decode_hex(fullbloom_testkit::sha256_hex(bytes).as_bytes(), &mut sum).unwrap();
+    let mut text = String::new();
+    for three in sum.chunks(3) {
+        let bits =
+            three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let known = digit <= three.len();
+            text.push(if known { DIGITS[(bits >> (18 - 6 * digit)) as usize & 63].into() } else { '=' });
+        }
+    }
+    text
 }
 
 fn pages(dir: &Dir) -> Vec<String> {
@@ -49,6 +72,13 @@ fn pages(dir: &Dir) -> Vec<String> {
         run(&[args, &["--report", &path]].concat(), b"").exits(code);
         made.push(path);
     }
+    let nodes = ["one", "two"].map(|node| {
+        let args = ["inspect", "--json", sstables, database];
+        dir.file(&format!("{node}.json"), &run(&args[..if node == "one" { 3 } else { 4 }], b"").exits(1).out)
+    });
+    let cluster = dir.arg("cluster.html");
+    run(&["report", &nodes[0], &nodes[1], "-o", &cluster], b"").exits(1);
+    made.push(cluster);
     made
 }
 
@@ -78,6 +108,16 @@ fn every_page_stands_alone_and_has_its_drawings() {
     has(3, &["Size by dialect", "rocksdb-ribbon"]);
     has(5, &["Memory by rate", "bloom_filter_fp_chance 0.01"]);
     has(6, &["optimal split", "level 6, optimal"]);
+    has(
+        7,
+        &[
+            "2 nodes",
+            "Size by table",
+            "Tables, by node",
+            "ks.table",
+            "key-missing 2 times (1 on one, 1 on two)",
+        ],
+    );
 }
 
 #[test]

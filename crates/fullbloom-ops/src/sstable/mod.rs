@@ -18,8 +18,8 @@ pub(crate) use plan::plan;
 pub use plan::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
 pub use rebuild::{RebuiltSstable, SstableAfter, SstableBefore};
 pub(crate) use rebuild::{rebuild, restore};
-pub(crate) use totals::totals;
 pub use totals::{TableTotals, table_totals};
+pub(crate) use totals::{totals, useless_reads};
 pub use verify::VerifiedSstable;
 pub(crate) use verify::verify_all;
 

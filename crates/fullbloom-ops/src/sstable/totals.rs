@@ -85,7 +85,7 @@ impl TableTotals {
 }
 
 /// The sstables that a lookup of an absent key reads needlessly, by the tokens and the rate of each.
-pub(super) fn useless_reads(sstables: &[(Option<TokenRange>, f64)]) -> f64 {
+pub(crate) fn useless_reads(sstables: &[(Option<TokenRange>, f64)]) -> f64 {
     let ranges: Vec<Option<TokenRange>> = sstables.iter().map(|(range, _)| *range).collect();
     shares(&ranges).iter().zip(sstables).map(|(share, (_, fpr))| share * fpr).sum()
 }
