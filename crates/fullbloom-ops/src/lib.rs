@@ -17,6 +17,7 @@
 //! | [`report`] | the shape that all commands share, and how a command ends |
 //! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
 //! | [`look`] | one file without a file system: inspection, and lookups of keys |
+//! | [`next`] | what to type next: commands in the order of what they gain |
 //! | [`cluster`] | what `inspect` reported on many nodes, side by side |
 //! | [`which`](mod@which), [`keys`] | the filters that may hold a key; the keys of a place |
 //! | [`KeySpec`] | how keys are written, type by type |
@@ -49,6 +50,7 @@ pub mod inspect;
 mod key_spec;
 mod keys;
 pub mod look;
+pub mod next;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod place;

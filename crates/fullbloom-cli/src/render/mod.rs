@@ -5,6 +5,7 @@ mod cluster;
 mod column;
 mod database;
 mod filter;
+mod next;
 mod plan;
 mod rebuilt;
 mod sstable;
@@ -18,6 +19,8 @@ pub use cluster::{cluster_problem, cluster_values};
 pub use column::{columns, verified_columns};
 pub use database::database;
 pub use filter::filter;
+#[cfg(feature = "report")]
+pub use next::gained;
 pub use plan::{cassandra_plan, database_plan, dialect_plans, reads};
 pub use rebuilt::{rebuild_summary, rebuilt};
 pub use sstable::{data_directory, sstable};

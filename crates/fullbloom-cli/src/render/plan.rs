@@ -1,6 +1,7 @@
 //! What filters would cost.
 
 use super::database::level_name;
+use super::next::{Of, next};
 use super::or_dash;
 use crate::output;
 use crate::table::Table;
@@ -80,15 +81,20 @@ pub fn cassandra_plan(report: &Report<CassandraTablePlan, CassandraPlanSummary>)
     let mut text = String::new();
     for Found { record, .. } in &report.found {
         let name = record.name_among(&report.found);
-        text += &rates(&name, (record.keys, record.sstables), &record.now, &record.rows, summary);
+        let chosen = record.planned_fpr.or(summary.fitting_fpr);
+        text += &rates(&name, (record.keys, record.sstables), &record.now, &record.rows, chosen);
         text.push('\n');
     }
     if report.found.len() > 1 {
-        text += &rates("all tables", (summary.keys, summary.sstables), &summary.now, &summary.rows, summary);
+        let size = (summary.keys, summary.sstables);
+        text += &rates("all tables", size, &summary.now, &summary.rows, summary.fitting_fpr);
         text.push('\n');
     }
     if let (Some(memory), Some(fpr)) = (summary.memory, summary.fitting_fpr) {
         text += &format!("The lowest round rate whose filters fit {}: {fpr}\n", text::bytes(memory));
+    }
+    if !summary.next.steps.is_empty() {
+        return text + &next(&summary.next, Of::Tables);
     }
     summary.advice.iter().for_each(|advice| text += &format!("{advice}\n"));
     text
@@ -99,7 +105,7 @@ fn rates(
     (keys, sstables): (u64, u64),
     now: &CassandraNow,
     rows: &[Row],
-    summary: &CassandraPlanSummary,
+    chosen: Option<f64>,
 ) -> String {
     let heading = format!("{name}: {} in {}", text::counted(keys, "key"), text::counted(sstables, "sstable"));
     let mut table =
@@ -116,9 +122,9 @@ fn rates(
         reads(now.useless_reads),
     ]);
     for row in rows {
-        let chosen = if summary.fitting_fpr == Some(row.fpr) { " *" } else { "" };
+        let mark = if chosen == Some(row.fpr) { " *" } else { "" };
         table.row(vec![
-            format!("{}{chosen}", row.fpr),
+            format!("{}{mark}", row.fpr),
             row.bits_per_key.to_string(),
             row.probes.to_string(),
             text::bytes(row.memory_bytes),
@@ -166,7 +172,7 @@ pub fn database_plan(report: &Report<LevelPlan, DatabasePlanSummary>) -> String 
         dialect.about()
     );
     summary.advice.iter().for_each(|advice| text += &format!("{advice}\n"));
-    text
+    text + &next(&summary.next, Of::Families)
 }
 
 /// How the memory is split over the column families.

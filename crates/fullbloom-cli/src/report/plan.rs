@@ -1,12 +1,13 @@
 //! The page of `plan`: its report, with drawings.
 
 use super::draw::{self, Bar, Point};
-use super::html::Page;
+use super::html::{Cell, Page};
 use super::inspect::{grouped, own_curve, textbook};
-use crate::render::reads;
+use crate::render::{gained, reads};
 use crate::text;
 use fullbloom_dialects::Name;
 use fullbloom_ops::database::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelPlan, UsualRow};
+use fullbloom_ops::next::{Next, Step};
 use fullbloom_ops::plan::DialectPlan;
 use fullbloom_ops::sstable::rates::Row;
 use fullbloom_ops::sstable::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
@@ -108,11 +109,34 @@ fn of_sstables(report: &Report<CassandraTablePlan, CassandraPlanSummary>) -> Pag
     if report.found.len() > 1 {
         page.table("All tables", &titles, &[], &with_now(&planned.now, &planned.rows));
     }
+    steps(&mut page, &planned.next);
     for Found { record: table, .. } in &report.found {
         let name = format!("{}, {} keys", table.name_among(&report.found), table.keys);
         page.table(&name, &titles, &[], &with_now(&table.now, &table.rows));
     }
     page
+}
+
+/// What to type next.
+fn steps(page: &mut Page, next: &Next) {
+    if next.steps.is_empty() {
+        return;
+    }
+    let row = |step: &Step| {
+        vec![
+            step.name.clone().into(),
+            step.command.clone().into(),
+            gained(std::slice::from_ref(step)).into(),
+            Cell::bytes(step.bytes_now),
+            Cell::bytes(step.bytes_then),
+            Cell::decimal(Some(step.useless_reads_now), 4),
+            Cell::decimal(Some(step.useless_reads_then), 4),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = next.steps.iter().map(row).collect();
+    let titles = ["", "command", "gain", "size now", "then", "useless reads now", "then"];
+    page.table("What to type next", &titles, &["command", "gain"], &rows);
+    page.paragraph(&format!("Then: {}", next.after.join("; ")));
 }
 
 /// The filters as they are, then at each rate.
@@ -167,6 +191,7 @@ fn of_levels(report: &Report<LevelPlan, DatabasePlanSummary>) -> Page {
         |row: &UsualRow| bar(format!("{} bits/key", text::decimal(row.bits_per_key, 1)), row.costs.bytes, 0);
     sizes.extend(planned.rows.iter().map(usual));
     page.section("Size by bits per key", "The same bits per key on all levels.", &draw::bars(&sizes));
+    steps(&mut page, &planned.next);
     for family in &planned.column_families {
         let levels = report.found.iter().map(|found| &found.record);
         let levels: Vec<&LevelPlan> = levels.filter(|level| level.column_family == family.name).collect();

@@ -25,6 +25,7 @@ mod merge;
 mod metrics;
 mod native;
 mod native_kinds;
+mod next;
 mod operators;
 mod parquet;
 mod partition_keys;

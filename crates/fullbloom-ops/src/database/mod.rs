@@ -4,6 +4,7 @@ mod inspect;
 mod last;
 mod levels;
 mod lock;
+mod next;
 mod plan;
 mod split;
 mod verify;

@@ -1,8 +1,9 @@
 //! What filters of other sizes would cost a database, and how a memory budget is best split over its levels.
 
 use super::levels::{self, Level};
-use super::split::{Curves, LevelKeys, MOST_BITS, Share};
-use super::{find, is_stray, look};
+use super::split::{Curves, LevelKeys, MOST_BITS, Share, sum};
+use super::{find, is_stray, look, next};
+use crate::next::Next;
 use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -82,7 +83,7 @@ pub struct FamilyPlan {
     pub name: String,
     /// Its keys.
     pub keys: u64,
-    /// Its part of the memory, in proportion to its keys.
+    /// Its part of the memory: that of its levels in the split over all levels of all families.
     pub memory: Option<u64>,
     /// The requested rate or bits per key; null if none was requested.
     pub requested: Option<UsualRow>,
@@ -150,6 +151,8 @@ pub struct DatabasePlanSummary {
     pub optimal: Option<Spending>,
     /// Each column family.
     pub column_families: Vec<FamilyPlan>,
+    /// What to type.
+    pub next: Next,
     /// How to get these filters.
     pub advice: Vec<&'static str>,
 }
@@ -177,21 +180,27 @@ pub(crate) fn plan(
         return Err(Problem::at(path, Code::TableUnreadable, "no table of the database can be read"));
     }
     let dialect = dialect(&levels);
-    let total: u64 = levels.iter().map(Level::total_keys).sum();
-    let (mut found, mut families) = (Vec::new(), Vec::new());
+    let all_levels = levels.len();
+    let mut curves = Vec::new();
     for levels in levels.chunk_by(|a, b| a.family == b.family) {
-        let keys: u64 = levels.iter().map(Level::total_keys).sum();
         let divided = |level: &Level| match dialect {
             Name::LevelDb => Some(ranges_of(&database, level)),
             _ => None,
         };
         let sizes: Vec<LevelKeys> = levels.iter().map(|level| level_keys(level, divided(level))).collect();
-        let curves = Curves::new(dialect, &sizes).map_err(|e| Problem::at(path, Code::SizeRefused, e))?;
-        let requested = requested(wish, &curves)?;
-        // The memory is divided among the families in proportion to their keys.
-        let budget = memory.map(|memory| (memory as f64 * keys as f64 / total.max(1) as f64) as u64);
+        curves.push(Curves::new(dialect, &sizes).map_err(|e| Problem::at(path, Code::SizeRefused, e))?);
+    }
+    // The memory is split over the levels of all families at once.
+    let mut best = memory.map(|memory| Curves::joined(&curves).optimal(memory).into_iter());
+    let (mut found, mut families, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+    for (levels, curves) in levels.chunk_by(|a, b| a.family == b.family).zip(&curves) {
+        let keys: u64 = levels.iter().map(Level::total_keys).sum();
+        let requested = requested(wish, curves)?;
+        let optimal: Option<Vec<Share>> = best.as_mut().map(|best| best.take(levels.len()).collect());
+        let budget = optimal.as_deref().map(|shares| shares.iter().map(|share| share.bytes).sum());
+        let budget = if levels.len() == all_levels { memory } else { budget };
         let equal = budget.map(|budget| curves.equal(budget));
-        let optimal = budget.map(|budget| curves.optimal(budget));
+        wanted.extend(requested.as_deref().and_then(sum));
         let at_most = |share: &Share| share.bits_per_key >= f64::from(MOST_BITS);
         families.push(FamilyPlan {
             name: levels[0].family.clone(),
@@ -209,6 +218,9 @@ pub(crate) fn plan(
             found.push(Found { record: level_plan(level, shares), problems: Vec::new() });
         }
     }
+    let names: Vec<String> = families.iter().map(|family| family.name.clone()).collect();
+    let wanted = Some(wanted).filter(|wanted| wanted.len() == names.len());
+    let next = next::choose(dialect, &names, &curves, &found, wanted, wish.memory);
     let unread = tables.iter().zip(&database.tables);
     let unread =
         unread.filter(|(found, table)| found.record.kind.is_none() && !is_stray(&database, table)).count();
@@ -219,11 +231,17 @@ pub(crate) fn plan(
     let failures = tables.iter().flat_map(|found| &found.problems).filter(|problem| problem.is_failure());
     let problems: Vec<Problem> = failures.cloned().chain(left_out).collect();
     let status = Status::of_plan(&problems);
-    let summary = summary(path, dialect, wish, families);
+    let summary = summary(path, dialect, wish, families, next);
     Ok(Report { found, problems, summary, status })
 }
 
-fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPlan>) -> DatabasePlanSummary {
+fn summary(
+    path: &Path,
+    dialect: Name,
+    wish: &PlaceWish,
+    families: Vec<FamilyPlan>,
+    next: Next,
+) -> DatabasePlanSummary {
     let memory = wish.memory;
     let sum = |of: &dyn Fn(&FamilyPlan) -> Option<Spending>| Spending {
         bytes: families.iter().filter_map(of).map(|one| one.bytes).sum(),
@@ -245,8 +263,8 @@ fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPla
     let mut advice = Vec::new();
     if memory.is_some() && families.len() > 1 {
         advice.push(
-            "The memory is split over the column families in proportion to their keys: the files do not show which \
-             family lookups go to.",
+            "The memory is split over the column families as for lookups that go to all of them equally often: the \
+             files do not show which family lookups go to.",
         );
     }
     if memory.is_some() {
@@ -270,6 +288,7 @@ fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPla
         equal: memory.map(|_| sum(&|family| family.equal)),
         optimal: memory.map(|_| sum(&|family| family.optimal)),
         column_families: families,
+        next,
         advice,
     }
 }

@@ -77,12 +77,36 @@ impl Curves {
         Ok(Curves { levels: levels.iter().map(curve).collect::<Result<_, _>>()? })
     }
 
-    /// The most bits per key that all levels can have within `bytes`.
+    /// Shares that the caller has sized, for each level or table from the smallest upwards; the same index
+    /// means the same rate or bits per key.
+    pub fn of(levels: Vec<Vec<Share>>) -> Curves {
+        Curves { levels }
+    }
+
+    /// The sums over all levels, which all have the same bits per key.
+    pub fn summed(&self) -> Vec<Share> {
+        let at = |step: usize| sum(&self.at(&vec![step; self.levels.len()]));
+        (0..self.steps()).filter_map(at).collect()
+    }
+
+    /// The curves of several families as one: a budget is then split over all their levels.
+    pub fn joined(families: &[Curves]) -> Curves {
+        Curves { levels: families.iter().flat_map(|family| family.levels.iter().cloned()).collect() }
+    }
+
+    /// Steps that all levels have.
+    fn steps(&self) -> usize {
+        self.levels.iter().map(Vec::len).min().unwrap_or(0)
+    }
+
+    /// The largest step that all levels can have within `bytes`; `None` if not even the first fits.
+    pub fn equal_step(&self, bytes: u64) -> Option<usize> {
+        (0..self.steps()).rev().find(|step| total(&self.at(&vec![*step; self.levels.len()])) <= bytes)
+    }
+
+    /// The most bits per key that all levels can have within `bytes`; none if nothing fits.
     pub fn equal(&self, bytes: u64) -> Vec<Share> {
-        let steps = self.levels.iter().map(Vec::len).min().unwrap_or(1);
-        let at = |step: usize| self.levels.iter().map(|curve| curve[step]).collect::<Vec<_>>();
-        // Step 0 takes no bytes.
-        (0..steps).rev().map(at).find(|shares| total(shares) <= bytes).unwrap_or_default()
+        self.equal_step(bytes).map_or(Vec::new(), |step| self.at(&vec![step; self.levels.len()]))
     }
 
     /// The same bits per key everywhere, whatever they cost: the nearest number that was sized.
@@ -96,16 +120,21 @@ impl Curves {
     /// The fewest bits per key with which every level keeps a rate; `None` if none of those that were sized
     /// does.
     pub fn with_fpr(&self, fpr: f64) -> Option<Vec<Share>> {
-        let steps = self.levels.iter().map(Vec::len).min().unwrap_or(1);
-        let at = |step: usize| self.levels.iter().map(|curve| curve[step]).collect::<Vec<_>>();
-        (0..steps).map(at).find(|shares| shares.iter().all(|share| share.expected_fpr <= fpr))
+        let at = |step: usize| self.at(&vec![step; self.levels.len()]);
+        (0..self.steps()).map(at).find(|shares| shares.iter().all(|share| share.expected_fpr <= fpr))
     }
 
-    /// The split with the fewest useless reads within `bytes`.
+    /// The split with the fewest useless reads within `bytes`; none if nothing fits.
     pub fn optimal(&self, bytes: u64) -> Vec<Share> {
+        self.optimal_steps(bytes).map_or(Vec::new(), |steps| self.at(&steps))
+    }
+
+    /// The steps of the split with the fewest useless reads within `bytes`; `None` if nothing fits.
+    pub fn optimal_steps(&self, bytes: u64) -> Option<Vec<usize>> {
+        let equal = vec![self.equal_step(bytes)?; self.levels.len()];
         let at_price =
             |price: f64| -> Vec<usize> { self.levels.iter().map(|curve| cheapest(curve, price)).collect() };
-        let size = |steps: &[usize]| total(&self.shares(steps));
+        let size = |steps: &[usize]| total(&self.at(steps));
         // From a price at which nothing is bought to one at which everything is: a hundred halvings between 1
         // and 1e-30.
         let (mut dear, mut cheap) = (1.0f64, 1e-30f64);
@@ -122,21 +151,24 @@ impl Curves {
         }
         let mut steps = at_price(dear);
         self.spend_rest(&mut steps, bytes);
-        let (best, equal) = (self.shares(&steps), self.equal(bytes));
-        let reads = |shares: &[Share]| shares.iter().map(|share| share.useless_reads).sum::<f64>();
         // If the split gains nothing, use the simpler one: the same bits everywhere.
-        let cost = |shares: &[Share]| (reads(shares), total(shares));
-        if cost(&best) < cost(&equal) { best } else { equal }
+        let cost = |steps: &[usize]| {
+            let shares = self.at(steps);
+            (shares.iter().map(|share| share.useless_reads).sum::<f64>(), total(&shares))
+        };
+        let fits = size(&steps) <= bytes;
+        Some(if fits && cost(&steps) < cost(&equal) { steps } else { equal })
     }
 
-    fn shares(&self, steps: &[usize]) -> Vec<Share> {
+    /// The share that each level has at its step.
+    pub fn at(&self, steps: &[usize]) -> Vec<Share> {
         self.levels.iter().zip(steps).map(|(curve, step)| curve[*step]).collect()
     }
 
     /// Repeats the step that saves the most reads per byte until nothing more fits.
     fn spend_rest(&self, steps: &mut [usize], bytes: u64) {
         loop {
-            let left = bytes.saturating_sub(total(&self.shares(steps)));
+            let left = bytes.saturating_sub(total(&self.at(steps)));
             let mut best: Option<(f64, usize, usize)> = None;
             for (level, curve) in self.levels.iter().enumerate() {
                 let now = curve[steps[level]];
@@ -155,6 +187,16 @@ impl Curves {
             }
         }
     }
+}
+
+/// The sums over levels that have the same bits per key. The rate is that of the last.
+pub(super) fn sum(shares: &[Share]) -> Option<Share> {
+    let (first, others) = shares.split_first()?;
+    Some(others.iter().fold(*first, |sum, share| Share {
+        bytes: sum.bytes + share.bytes,
+        useless_reads: sum.useless_reads + share.useless_reads,
+        ..*share
+    }))
 }
 
 fn total(shares: &[Share]) -> u64 {

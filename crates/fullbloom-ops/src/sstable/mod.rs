@@ -3,6 +3,7 @@
 pub mod damage;
 mod inspect;
 mod judge;
+mod next;
 pub mod opening;
 mod plan;
 mod problems;

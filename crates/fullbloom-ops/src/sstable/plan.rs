@@ -1,9 +1,11 @@
 //! `plan --from` a data directory: what other rates would cost its tables.
 
+use super::next::{self, ROUND};
 use super::ranges::shares;
 use super::rates::{Part, RATES, Row, row};
 use super::totals::useless_reads;
 use super::{SstableRecord, find, inspect, skipped, table_name};
+use crate::next::Next;
 use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -13,12 +15,6 @@ use fullbloom_sstable::{Sstable, TokenRange};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
-
-/// Round rates to try for a memory budget, from the lowest; Cassandra takes none below 6.71e-5.
-const ROUND: [f64; 17] = [
-    0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02,
-    0.03, 0.05, 0.1,
-];
 
 /// How to get the planned filters.
 const ADVICE: &str = "Set with ALTER TABLE … WITH bloom_filter_fp_chance = P; existing filters change \
@@ -42,13 +38,15 @@ pub struct CassandraTablePlan {
     pub keys: u64,
     /// The filters as they are.
     pub now: CassandraNow,
+    /// The rate that is proposed for it; null if none is.
+    pub planned_fpr: Option<f64>,
     /// What each rate would cost.
     pub rows: Vec<Row>,
     #[serde(skip)]
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     /// The tokens of each sstable, its rate, and whether its keys are counted.
     #[serde(skip)]
-    met: Vec<(Option<TokenRange>, f64, bool)>,
+    pub(super) met: Vec<(Option<TokenRange>, f64, bool)>,
 }
 
 /// What the filters cost as they are.
@@ -63,6 +61,8 @@ pub struct CassandraNow {
     /// Sstables that a lookup of an absent key reads needlessly, on average; null for several tables,
     /// because a lookup reads one.
     pub useless_reads: Option<f64>,
+    /// The rate that `Statistics.db` records; null if it is not the same for all sstables.
+    pub recorded_fpr: Option<f64>,
     /// Keys and memory for the bits per key.
     #[serde(skip)]
     both: (u64, u64),
@@ -87,6 +87,8 @@ pub struct CassandraPlanSummary {
     pub now: CassandraNow,
     /// What each rate would cost.
     pub rows: Vec<Row>,
+    /// What to type.
+    pub next: Next,
     /// How to get these filters.
     pub advice: Vec<&'static str>,
 }
@@ -124,10 +126,19 @@ impl CassandraTablePlan {
             memory_bytes: seen.memory_bytes.unwrap_or(0),
             bits_per_key: None,
             useless_reads: None,
+            recorded_fpr: None,
             both: seen.keys.zip(seen.memory_bytes).unwrap_or((0, 0)),
         });
+        let is_first = self.met.is_empty();
+        self.now.recorded_fpr =
+            seen.recorded_fpr.filter(|fpr| is_first || self.now.recorded_fpr == Some(*fpr));
         let range = seen.tokens.map(|[first, last]| TokenRange::new(first, last));
         self.met.push((range, seen.expected_fpr.unwrap_or(1.0), seen.keys.is_some()));
+    }
+
+    /// Whether the keys of all its sstables are known.
+    pub(super) fn is_counted(&self) -> bool {
+        self.uncounted == 0 && self.sstables > 0
     }
 
     /// When all sstables are known: the share of lookups that meet each of them.
@@ -206,7 +217,13 @@ pub(crate) fn plan(
     } else {
         rows.iter_mut().for_each(|row| row.useless_reads = None); // a lookup reads one table
     }
-    for table in &mut tables {
+    let mut found: Vec<Found<CassandraTablePlan>> =
+        tables.into_iter().map(|record| Found { record, problems: Vec::new() }).collect();
+    let next = next::choose(&mut found, options);
+    for Found { record: table, .. } in &mut found {
+        let mut rates: Vec<f64> = rates.iter().copied().chain(table.planned_fpr).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.dedup();
         table.rows = table.rows(&rates);
     }
     if all.uncounted > 0 {
@@ -226,9 +243,9 @@ pub(crate) fn plan(
         fitting_fpr: fitting,
         now: all.now,
         rows,
+        next,
         advice: vec![ADVICE],
     };
     let status = Status::of_plan(&problems);
-    let found = tables.into_iter().map(|record| Found { record, problems: Vec::new() }).collect();
     Ok(Report { found, problems, summary, status })
 }

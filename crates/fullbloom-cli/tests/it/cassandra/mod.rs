@@ -96,7 +96,7 @@ fn plan_from_a_directory_shows_what_each_rate_costs_its_keys() {
     let text = run(&["plan", "--from", &arg(&table.directory), "--memory", "14KiB"], b"").exits(0);
     assert!(text.text().contains("\n  0.05 * "), "{text:?}");
     let text = run(&["plan", "--from", &arg(&table.directory), "--fpr", "0.03"], b"").exits(0);
-    assert!(text.text().contains("\n  0.03  "), "{text:?}");
+    assert!(text.text().contains("\n  0.03 * "), "{text:?}");
     run(&["plan", "--from", &arg(&table.directory), "--memory", "1KiB"], b"").exits(1);
     run(&["plan", "--from", &arg(&table.directory), "--expected-keys", "1"], b"").exits(2);
     run(&["plan", "--from", &arg(table.root.path().join("none"))], b"").fails_with("none");
