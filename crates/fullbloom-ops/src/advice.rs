@@ -41,6 +41,7 @@ impl Code {
                 "restore the MANIFEST from a backup, or repair the database with its engine"
             }
             Code::Unflushed => "flush the database with its engine first",
+            Code::FilterWasted => "switch the filters of this column off in the writer",
             Code::NoFilter | Code::NoColumnFilters => "configure a filter policy and rewrite the data",
             Code::UnknownFilter => {
                 "use the program that wrote it; compaction with a known policy replaces it"

@@ -3,7 +3,7 @@
 use crate::database::{self, DatabaseSummary, LastDatabase, LevelTotals};
 use crate::filter::{self, FilterFile, FilterRecord, ReadOptions};
 #[cfg(feature = "parquet")]
-use crate::parquet::{self, ColumnRecord};
+use crate::parquet::{self, ColumnRecord, ColumnTotals};
 use crate::place::{Place, PlaceKind};
 use crate::problem::Problem;
 use crate::report::{Counts, Found, Report, Status, Watch};
@@ -62,6 +62,9 @@ pub struct InspectSummary {
     pub levels: Vec<LevelTotals>,
     /// The databases.
     pub databases: Vec<DatabaseSummary>,
+    /// By column of Parquet files.
+    #[cfg(feature = "parquet")]
+    pub columns: Vec<ColumnTotals>,
 }
 
 /// What `inspect` found.
@@ -93,9 +96,13 @@ pub fn inspect(
             Ok(one(Inspected::Filter(record), problems))
         }
         #[cfg(feature = "parquet")]
-        PlaceKind::Parquet => parquet::inspect(path),
+        PlaceKind::Parquet => parquet::inspect(path, options.fpr),
+        #[cfg(feature = "parquet")]
+        PlaceKind::Dataset => parquet::inspect_dataset(path, options.fpr, watch),
         #[cfg(not(feature = "parquet"))]
-        PlaceKind::Parquet => Err(place.unsupported("built without support for Parquet")),
+        PlaceKind::Parquet | PlaceKind::Dataset => {
+            Err(place.unsupported("built without support for Parquet"))
+        }
     }
 }
 
@@ -146,6 +153,8 @@ impl InspectReport {
         summary.tables.extend(other.summary.tables);
         summary.levels.extend(other.summary.levels);
         summary.databases.extend(other.summary.databases);
+        #[cfg(feature = "parquet")]
+        summary.columns.extend(other.summary.columns);
         *self = InspectSummary::report(found, problems, summary);
         self.status = self.status.max(status);
     }

@@ -36,7 +36,7 @@ pub struct KeysFound {
 }
 
 impl KeysFound {
-    fn add(&mut self, problem: Problem) {
+    pub(crate) fn add(&mut self, problem: Problem) {
         self.status = self.status.max(problem.code.ends_verify());
         self.problems.push(problem);
     }
@@ -76,8 +76,15 @@ pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Res
         }
         #[cfg(feature = "parquet")]
         PlaceKind::Parquet => crate::parquet::keys(path, options.column.as_deref(), &mut found.keys, each)?,
+        #[cfg(feature = "parquet")]
+        PlaceKind::Dataset => {
+            let column = options.column.as_deref();
+            crate::parquet::keys_of_dataset(path, column, &mut found, each)?;
+        }
         #[cfg(not(feature = "parquet"))]
-        PlaceKind::Parquet => return Err(place.unsupported("built without support for Parquet")),
+        PlaceKind::Parquet | PlaceKind::Dataset => {
+            return Err(place.unsupported("built without support for Parquet"));
+        }
         PlaceKind::Filter => {
             std::fs::metadata(path)
                 .map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;

@@ -1,4 +1,15 @@
-//! Parquet files: the filters of their column chunks.
+//! Parquet files, alone or in directories: the filters of their column chunks.
+
+mod columns;
+mod dataset;
+mod plan;
+
+pub use columns::ColumnTotals;
+pub(crate) use dataset::{
+    Dataset, inspect_dataset, is_dataset, keys_of_dataset, partition_value, verify_dataset,
+};
+pub(crate) use plan::plan;
+pub use plan::{ColumnCost, ColumnPlan, ColumnPlanSummary, ColumnRow};
 
 use crate::inspect::{InspectSummary, Inspected};
 use crate::key_spec::KeyText;
@@ -7,6 +18,7 @@ use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Watch};
 use crate::verify::{Verified, VerifySummary};
 use crate::{serialise, text};
+use columns::Columns;
 use fullbloom::typed::KeyType;
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::Name;
@@ -49,7 +61,54 @@ pub struct ColumnRecord {
     pub distinct: Option<u64>,
     /// Bits for each distinct value, by the file or else by the estimate.
     pub bits_per_distinct: Option<f64>,
+    /// Bytes of the column chunk without its filter.
+    pub column_bytes: u64,
+    /// Why the filter saves nothing: `dictionary`, `min-max` or `larger`; null if it may save something.
+    pub wasted: Option<Wasted>,
 }
+
+/// Why a filter saves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wasted {
+    /// All values are in the dictionary, which is no larger than the filter and has no false positives.
+    Dictionary,
+    /// There is nearly every value between the smallest and the largest, which the footer has.
+    MinMax,
+    /// The filter is larger than the column.
+    Larger,
+}
+
+impl Wasted {
+    /// In words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Wasted::Dictionary => "the dictionary has all values and is no larger",
+            Wasted::MinMax => "the smallest and the largest value decide",
+            Wasted::Larger => "it is larger than the column",
+        }
+    }
+
+    /// Why a filter with this many bytes and distinct values saves nothing in this chunk.
+    fn of(chunk: &Chunk, bytes: u64, distinct: Option<f64>) -> Option<Wasted> {
+        // The number of distinct values is an estimate.
+        let is_dense = |range: u64| distinct.is_some_and(|distinct| distinct >= 0.95 * range as f64);
+        match chunk.range {
+            Some(1) => Some(Wasted::MinMax),
+            Some(range) if is_dense(range) => Some(Wasted::MinMax),
+            _ if chunk.dictionary.is_some_and(|dictionary| dictionary <= bytes) => Some(Wasted::Dictionary),
+            _ if bytes >= chunk.bytes => Some(Wasted::Larger),
+            _ => None,
+        }
+    }
+}
+
+/// The rate that filters should keep if the caller does not say: the largest default of the writers, that of
+/// arrow-rs. The file does not record what was asked for.
+const USUAL_FPR: f64 = 0.05;
+
+/// A rate worse than it should be by this factor is reported, as of sstables.
+const TOO_FULL: f64 = 1.25;
 
 /// A column chunk whose filter was looked up for every value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,8 +158,7 @@ fn code(cause: &Error) -> Code {
 }
 
 fn failed(path: &Path, chunk: &Chunk, cause: &Error) -> Problem {
-    let why = format!("row group {}, column {}: {cause}", chunk.row_group, chunk.name);
-    Problem::at(path, code(cause), why)
+    Problem::at(path, code(cause), format!("{}: {cause}", place(chunk)))
 }
 
 /// Values of a chunk that can be in its filter.
@@ -113,42 +171,128 @@ fn no_filters(path: &Path, file: &File) -> Problem {
     Problem::at(path, Code::NoColumnFilters, why)
 }
 
-/// Inspects the filters of all column chunks.
-pub(crate) fn inspect(path: &Path) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    inspect_file(path, &open(path)?)
+/// Inspects the filters of all column chunks. They should keep the rate `fpr`.
+pub(crate) fn inspect(path: &Path, fpr: Option<f64>) -> Result<Report<Inspected, InspectSummary>, Problem> {
+    report(path, look(path, &open(path)?, fpr)?)
 }
 
 /// The same for a file that is open.
 pub(crate) fn inspect_file(path: &Path, file: &File) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    report(path, look(path, file, None)?)
+}
+
+/// The report of a file.
+fn report(path: &Path, looked: Looked) -> Result<Report<Inspected, InspectSummary>, Problem> {
+    let mut columns = Columns::default();
+    columns.add(path, &looked);
+    let (columns, mut problems) = columns.finish();
+    if looked.found.is_empty() {
+        let why = format!("no Bloom filter in any of {} column chunks", looked.chunks);
+        problems.push(Problem::at(path, Code::NoColumnFilters, why));
+    }
+    let summary = InspectSummary { columns, ..InspectSummary::default() };
+    Ok(InspectSummary::report(looked.found, problems, summary))
+}
+
+/// What is in a file.
+struct Looked {
+    /// The filters.
+    found: Vec<Found<Inspected>>,
+    /// Column chunks.
+    chunks: usize,
+    /// The columns, in the order of the file.
+    columns: Vec<ColumnOfFile>,
+}
+
+/// A column of a file.
+struct ColumnOfFile {
+    name: String,
+    physical_type: String,
+    row_groups: u64,
+    filters: u64,
+    /// Row groups that have no filter, and no dictionary of all values either.
+    without: Vec<usize>,
+}
+
+/// Inspects the filters of a file that is open.
+fn look(path: &Path, file: &File, fpr: Option<f64>) -> Result<Looked, Problem> {
+    let mut looked = Looked { found: Vec::new(), chunks: file.chunks().len(), columns: Vec::new() };
     for chunk in file.chunks() {
-        let Some(bytes) = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))? else { continue };
-        let view = Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
-        let geometry = view.geometry();
-        let (set_bits, estimated_keys, expected_fpr) = view.occupancy();
-        let distinct = chunk.distinct.map(|n| n as f64).or(estimated_keys).filter(|n| *n >= 0.5);
-        let record = ColumnRecord {
-            path: path.display().to_string(),
-            dialect: Name::Parquet,
-            bits: geometry.bit_len,
-            probes: geometry.probes,
-            bytes: bytes.len() as u64,
-            fill: set_bits as f64 / geometry.bit_len.max(1) as f64,
-            estimated_keys,
-            expected_fpr,
-            row_group: chunk.row_group,
-            column: chunk.name.clone(),
-            physical_type: chunk.physical_type.to_string(),
-            values: values(chunk),
-            distinct: chunk.distinct,
-            bits_per_distinct: distinct.map(|n| geometry.bit_len as f64 / n),
-        };
-        found.push(Found { record: Inspected::Column(record), problems: Vec::new() });
+        // Chunks come row group by row group, each with all columns.
+        if looked.columns.len() <= chunk.column {
+            looked.columns.push(ColumnOfFile {
+                name: chunk.name.clone(),
+                physical_type: chunk.physical_type.to_string(),
+                row_groups: 0,
+                filters: 0,
+                without: Vec::new(),
+            });
+        }
+        let column = &mut looked.columns[chunk.column];
+        column.row_groups += 1;
+        match look_at(path, file, chunk, fpr)? {
+            Some(found) => {
+                column.filters += 1;
+                looked.found.push(found.map(Inspected::Column));
+            }
+            None if chunk.dictionary.is_none() => column.without.push(chunk.row_group),
+            None => {}
+        }
     }
-    if found.is_empty() {
-        problems.push(no_filters(path, file));
+    Ok(looked)
+}
+
+fn place(chunk: &Chunk) -> String {
+    format!("row group {}, column {}", chunk.row_group, chunk.name)
+}
+
+/// Inspects the filter of a column chunk; `None` if it has none.
+fn look_at(
+    path: &Path,
+    file: &File,
+    chunk: &Chunk,
+    fpr: Option<f64>,
+) -> Result<Option<Found<ColumnRecord>>, Problem> {
+    let Some(bytes) = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))? else { return Ok(None) };
+    let view = Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+    let geometry = view.geometry();
+    let (set_bits, estimated_keys, expected_fpr) = view.occupancy();
+    let distinct = chunk.distinct.map(|n| n as f64).or(estimated_keys).filter(|n| *n >= 0.5);
+    let wasted = Wasted::of(chunk, bytes.len() as u64, distinct);
+    let mut problems = Vec::new();
+    let (wanted, why) = match fpr {
+        Some(fpr) => (fpr, "is wanted"),
+        None => (USUAL_FPR, "is usual"),
+    };
+    if expected_fpr > wanted * TOO_FULL {
+        let why =
+            format!("{}: too full: the expected rate is {expected_fpr:.3}, {wanted} {why}", place(chunk));
+        let hint = "write the file again with the number of distinct values that a row group really has";
+        problems.push(Problem::at(path, Code::TooFull, why).hint(hint));
     }
-    Ok(InspectSummary::report(found, problems, InspectSummary::default()))
+    if let Some(wasted) = wasted {
+        let why = format!("{}: the filter saves nothing: {}", place(chunk), wasted.about());
+        problems.push(Problem::at(path, Code::FilterWasted, why));
+    }
+    let record = ColumnRecord {
+        path: path.display().to_string(),
+        dialect: Name::Parquet,
+        bits: geometry.bit_len,
+        probes: geometry.probes,
+        bytes: bytes.len() as u64,
+        fill: set_bits as f64 / geometry.bit_len.max(1) as f64,
+        estimated_keys,
+        expected_fpr,
+        row_group: chunk.row_group,
+        column: chunk.name.clone(),
+        physical_type: chunk.physical_type.to_string(),
+        values: values(chunk),
+        distinct: chunk.distinct,
+        bits_per_distinct: distinct.map(|n| geometry.bit_len as f64 / n),
+        column_bytes: chunk.bytes,
+        wasted,
+    };
+    Ok(Some(Found { record, problems }))
 }
 
 /// Looks up every value of every column that has a filter.
@@ -161,32 +305,7 @@ pub(crate) fn verify(
     let mut all = Vec::new();
     watch.start(file.chunks().len() as u64);
     for chunk in file.chunks() {
-        let verified = file.verify(chunk, Options { absent }).map_err(|e| failed(path, chunk, &e))?;
-        let Some(verified) = verified else { continue };
-        let place = format!("row group {}, column {}", chunk.row_group, chunk.name);
-        let mut problems = Vec::new();
-        if let Some(key) = &verified.first_missing {
-            let (missing, key) = (text::counted(verified.missing, "value"), key.escape_ascii());
-            let why = format!("{place}: the filter says that {missing} are absent, the first is {key}");
-            problems.push(Problem::at(path, Code::KeyMissing, why));
-        }
-        if !verified.rebuilt_identical {
-            let why = format!("{place}: the filter's bytes differ from a filter rebuilt from its values");
-            problems.push(Problem::at(path, Code::BytesDiffer, why));
-        }
-        let record = VerifiedColumn {
-            path: path.display().to_string(),
-            row_group: chunk.row_group,
-            column: chunk.name.clone(),
-            keys: verified.values,
-            distinct: chunk.distinct,
-            missing: verified.missing,
-            measured_fpr: verified.measured_fpr,
-            expected_fpr: verified.expected_fpr,
-            rebuilt_identical: verified.rebuilt_identical,
-            first_missing: verified.first_missing.as_deref().map(text::hex),
-        };
-        let found = Found { record: Verified::Column(record), problems };
+        let Some(found) = verify_chunk(path, &file, chunk, absent)? else { continue };
         let flow = watch.found(&found);
         all.push(found);
         if flow.is_break() {
@@ -195,6 +314,41 @@ pub(crate) fn verify(
     }
     let none = all.is_empty().then(|| no_filters(path, &file));
     Ok(VerifySummary::report(all, none.into_iter().collect()))
+}
+
+/// Looks up every value of a column chunk; `None` if it has no filter.
+fn verify_chunk(
+    path: &Path,
+    file: &File,
+    chunk: &Chunk,
+    absent: u64,
+) -> Result<Option<Found<Verified>>, Problem> {
+    let verified = file.verify(chunk, Options { absent }).map_err(|e| failed(path, chunk, &e))?;
+    let Some(verified) = verified else { return Ok(None) };
+    let place = place(chunk);
+    let mut problems = Vec::new();
+    if let Some(key) = &verified.first_missing {
+        let (missing, key) = (text::counted(verified.missing, "value"), key.escape_ascii());
+        let why = format!("{place}: the filter says that {missing} are absent, the first is {key}");
+        problems.push(Problem::at(path, Code::KeyMissing, why));
+    }
+    if !verified.rebuilt_identical {
+        let why = format!("{place}: the filter's bytes differ from a filter rebuilt from its values");
+        problems.push(Problem::at(path, Code::BytesDiffer, why));
+    }
+    let record = VerifiedColumn {
+        path: path.display().to_string(),
+        row_group: chunk.row_group,
+        column: chunk.name.clone(),
+        keys: verified.values,
+        distinct: chunk.distinct,
+        missing: verified.missing,
+        measured_fpr: verified.measured_fpr,
+        expected_fpr: verified.expected_fpr,
+        rebuilt_identical: verified.rebuilt_identical,
+        first_missing: verified.first_missing.as_deref().map(text::hex),
+    };
+    Ok(Some(Found { record: Verified::Column(record), problems }))
 }
 
 /// Hands out all values of a column, row group by row group.
@@ -259,8 +413,8 @@ pub(crate) fn key_type(chunk: &Chunk) -> KeyType {
 /// The filters of one column, row group by row group.
 #[derive(Debug)]
 pub struct Column {
-    /// The filter of each row group that has one.
-    filters: Vec<Vec<u8>>,
+    /// The filter of each row group; `None` where it has none.
+    filters: Vec<Option<Vec<u8>>>,
     /// A row group has no filter, so any key may be in it.
     pub is_partial: bool,
     /// The type of its values.
@@ -270,26 +424,57 @@ pub struct Column {
 impl Column {
     /// The column of this name.
     pub fn open(path: &Path, name: Option<&str>) -> Result<Column, Problem> {
-        let file = open(path)?;
-        let chunks = column(path, &file, name)?;
+        Column::of(path, &open(path)?, name)
+    }
+
+    fn of(path: &Path, file: &File, name: Option<&str>) -> Result<Column, Problem> {
+        let chunks = column(path, file, name)?;
         let key_type = key_type(chunks[0]);
         let mut filters = Vec::new();
         for chunk in &chunks {
             let bytes = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))?;
-            let Some(bytes) = bytes else { continue };
-            Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+            if let Some(bytes) = &bytes {
+                Filter::<Parquet>::view(bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+            }
             filters.push(bytes);
         }
-        Ok(Column { is_partial: filters.len() < chunks.len(), filters, key_type })
+        Ok(Column { is_partial: filters.contains(&None), filters, key_type })
+    }
+
+    /// The column of a file of a dataset; `None` if the file does not have it.
+    pub(crate) fn of_file(path: &Path, name: &str) -> Result<Option<Column>, Problem> {
+        let file = open(path)?;
+        match file.chunks().iter().any(|chunk| chunk.name == name) {
+            true => Column::of(path, &file, Some(name)).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Which keys may be in a row group.
     pub fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        answers.fill(self.is_partial);
-        let mut more = vec![false; keys.len()];
-        for view in self.filters.iter().filter_map(|bytes| Filter::<Parquet>::view(bytes).ok()) {
-            view.may_contain_batch_into(keys, &mut more).expect("a place for each key");
-            answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
+        answers.fill(false);
+        self.each_row_group(keys, |_, more| {
+            answers.iter_mut().zip(more).for_each(|(answer, more)| *answer |= more);
+        });
+    }
+
+    /// The row groups that may hold one of the keys.
+    pub fn row_groups(&self, keys: &[&[u8]]) -> Vec<usize> {
+        let mut groups = Vec::new();
+        self.each_row_group(keys, |group, answers| groups.extend(answers.contains(&true).then_some(group)));
+        groups
+    }
+
+    fn each_row_group(&self, keys: &[&[u8]], mut each: impl FnMut(usize, &[bool])) {
+        let mut answers = vec![false; keys.len()];
+        for (group, filter) in self.filters.iter().enumerate() {
+            match filter.as_ref().and_then(|bytes| Filter::<Parquet>::view(bytes).ok()) {
+                Some(view) => {
+                    view.may_contain_batch_into(keys, &mut answers).expect("a place for each key");
+                }
+                None => answers.fill(true),
+            }
+            each(group, &answers);
         }
     }
 }

@@ -35,6 +35,8 @@ pub enum PlaceKind {
     Database,
     /// A Parquet file, whose column chunks have filters.
     Parquet,
+    /// A directory with Parquet files in it or anywhere below it.
+    Dataset,
 }
 
 impl Place {
@@ -79,7 +81,7 @@ impl Place {
             PlaceKind::Filter | PlaceKind::Sstable => return Ok(()),
             PlaceKind::Table => "a table has its own keys",
             PlaceKind::Parquet => "a Parquet file has its own keys",
-            PlaceKind::Database | PlaceKind::DataDirectory => {
+            PlaceKind::Database | PlaceKind::DataDirectory | PlaceKind::Dataset => {
                 "a list of keys cannot be looked up in a directory"
             }
         };
@@ -145,6 +147,8 @@ fn directory(path: &Path) -> PlaceKind {
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     match names.into_iter().any(|name| is_database_file(&name) || is_table_file(&name)) {
         true => PlaceKind::Database,
+        #[cfg(feature = "parquet")]
+        false if crate::parquet::is_dataset(path) => PlaceKind::Dataset,
         false => PlaceKind::DataDirectory,
     }
 }

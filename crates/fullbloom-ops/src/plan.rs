@@ -1,6 +1,8 @@
 //! `plan`: what a filter would cost in each dialect, and what other filters would cost the data of a place.
 
 use crate::database::{self, DatabasePlanSummary, LevelPlan};
+#[cfg(feature = "parquet")]
+use crate::parquet::{ColumnPlan, ColumnPlanSummary};
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
@@ -155,6 +157,9 @@ pub enum PlacePlan {
     Sstables(Report<CassandraTablePlan, CassandraPlanSummary>),
     /// The levels of a database of LevelDB or RocksDB, with several numbers of bits per key.
     Database(Report<LevelPlan, DatabasePlanSummary>),
+    /// The columns of Parquet files, at several rates.
+    #[cfg(feature = "parquet")]
+    Columns(Report<ColumnPlan, ColumnPlanSummary>),
 }
 
 /// Counts the keys of a directory, or of one sstable, and sizes filters for them.
@@ -162,10 +167,12 @@ pub fn plan_from(place: &Place, wish: &PlaceWish, watch: &mut dyn Watch<()>) -> 
     match place.kind() {
         PlaceKind::Database => Ok(PlacePlan::Database(database::plan(place.path(), wish, watch)?)),
         _ if wish.bits_per_key.is_some() => {
-            let why = "tables of Cassandra are sized by a rate";
-            Err(Problem::new("bits_per_key", Code::OptionRefused, why)
-                .hint("give a rate, as bloom_filter_fp_chance")
-                .needs(Need::Rate))
+            let why = "tables of Cassandra and columns of Parquet are sized by a rate";
+            Err(Problem::new("bits_per_key", Code::OptionRefused, why).hint("give a rate").needs(Need::Rate))
+        }
+        #[cfg(feature = "parquet")]
+        PlaceKind::Parquet | PlaceKind::Dataset => {
+            Ok(PlacePlan::Columns(crate::parquet::plan(place, wish, watch)?))
         }
         _ => Ok(PlacePlan::Sstables(sstable::plan(place.path(), wish, watch)?)),
     }
@@ -177,6 +184,8 @@ impl PlacePlan {
         match self {
             PlacePlan::Sstables(report) => report.status,
             PlacePlan::Database(report) => report.status,
+            #[cfg(feature = "parquet")]
+            PlacePlan::Columns(report) => report.status,
         }
     }
 
@@ -185,6 +194,8 @@ impl PlacePlan {
         match self {
             PlacePlan::Sstables(report) => &report.problems,
             PlacePlan::Database(report) => &report.problems,
+            #[cfg(feature = "parquet")]
+            PlacePlan::Columns(report) => &report.problems,
         }
     }
 }

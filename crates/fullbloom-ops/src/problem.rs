@@ -219,7 +219,7 @@ codes! {
     Unflushed = "unflushed", Warning, Well;
     /// Deleted keys are among the keys of the table or database.
     DeletedKeys = "deleted-keys", Warning, Well;
-    /// The table has no filter: every lookup in its range reads it.
+    /// The table or row group has no filter: every lookup in its range reads it.
     NoFilter = "no-filter", Warning, Both;
     /// fullbloom does not support the filter's policy or format, so every key counts as present.
     UnknownFilter = "unknown-filter", Error, Both;
@@ -235,6 +235,9 @@ codes! {
     // Parquet files.
     /// No column chunk of the file has a filter.
     NoColumnFilters = "no-column-filters", Warning, Both;
+    /// The filter of a row group saves nothing: its dictionary or its smallest and largest value decide, or
+    /// the filter is larger than the column.
+    FilterWasted = "filter-wasted", Warning, Well;
 
     // Rebuilding.
     /// No rate is recorded to size the new filter for, and none was given.

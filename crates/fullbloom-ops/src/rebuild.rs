@@ -254,7 +254,7 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
             }
             Ok(Input::Sstables(with_filters(path, walk.sstables, options, report)))
         }
-        PlaceKind::Filter | PlaceKind::Parquet => {
+        PlaceKind::Filter | PlaceKind::Parquet | PlaceKind::Dataset => {
             Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
             Err(place.unsupported(
                 "neither a component of an sstable of Cassandra nor a table of LevelDB or RocksDB",

@@ -108,8 +108,12 @@ pub fn verify(
         }
         #[cfg(feature = "parquet")]
         PlaceKind::Parquet => parquet::verify(path, options.absent, watch),
+        #[cfg(feature = "parquet")]
+        PlaceKind::Dataset => parquet::verify_dataset(path, options.absent, watch),
         #[cfg(not(feature = "parquet"))]
-        PlaceKind::Parquet => Err(place.unsupported("built without support for Parquet")),
+        PlaceKind::Parquet | PlaceKind::Dataset => {
+            Err(place.unsupported("built without support for Parquet"))
+        }
     }
 }
 

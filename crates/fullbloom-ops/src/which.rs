@@ -2,6 +2,8 @@
 
 use crate::filter::{FilterFile, ReadOptions};
 use crate::key_spec::KeySpec;
+#[cfg(feature = "parquet")]
+use crate::parquet::{Column, Dataset};
 use crate::place::{Place, PlaceKind};
 use crate::pool;
 use crate::problem::{Code, Need, Problem};
@@ -51,6 +53,9 @@ pub struct Answers {
     pub answers: Vec<&'static str>,
     /// Why every key may be there, or cannot be; null if the filter answers.
     pub reason: Option<String>,
+    /// Of Parquet: the row groups that may hold one of the keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row_groups: Option<Vec<usize>>,
     /// For each key: whether its bytes are known, so that its answer is about this key. A key that is not of
     /// the place's type has none.
     #[serde(skip)]
@@ -172,8 +177,23 @@ pub fn which(
             let _ = watch.found(&found);
             report.add(found);
         }
+        #[cfg(feature = "parquet")]
+        PlaceKind::Dataset => {
+            let dataset = Dataset::find(path)?;
+            let column = dataset.require_column(options.column.as_deref())?;
+            // A key that is not of the column's type is one mistake, not one for each file.
+            let mut open = dataset.files.iter().filter_map(|file| Column::of_file(file, &column).ok()?);
+            if let Some(first) = open.next() {
+                let given = options.spec.as_ref().unwrap_or(&KeySpec::BYTES);
+                bytes(options, &given.for_column(first.key_type, options.hex), Name::Parquet, path)?;
+            }
+            dataset.problems.iter().cloned().for_each(|problem| report.fail(problem));
+            each(&dataset.files, |file| of_dataset_file(path, file, &column, options), report, watch);
+        }
         #[cfg(not(feature = "parquet"))]
-        PlaceKind::Parquet => return Err(place.unsupported("built without support for Parquet")),
+        PlaceKind::Parquet | PlaceKind::Dataset => {
+            return Err(place.unsupported("built without support for Parquet"));
+        }
     }
     Ok(())
 }
@@ -232,7 +252,7 @@ fn answers(path: &Path, kind: &'static str, answers: impl Iterator<Item = bool>)
     let answers: Vec<_> = answers.map(|may| if may { "maybe" } else { "no" }).collect();
     let looked_up = vec![true; answers.len()];
     let (path, place) = (path.display().to_string(), path.to_owned());
-    Answers { path, place, kind, answers, reason: None, looked_up, key_type: None }
+    Answers { path, place, kind, answers, reason: None, row_groups: None, looked_up, key_type: None }
 }
 
 /// Every key may be there.
@@ -360,13 +380,39 @@ fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
 
 #[cfg(feature = "parquet")]
 fn of_column(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
-    let column = crate::parquet::Column::open(path, options.column.as_deref())?;
+    in_column(path, &Column::open(path, options.column.as_deref())?, options)
+}
+
+/// Looks up keys in a column of a file.
+#[cfg(feature = "parquet")]
+fn in_column(path: &Path, column: &Column, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
     let given = options.spec.as_ref().unwrap_or(&KeySpec::BYTES);
     let keys = bytes(options, &given.for_column(column.key_type, options.hex), Name::Parquet, path)?;
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let mut found = vec![false; keys.len()];
     column.may_contain_batch(&keys, &mut found);
     let reason = column.is_partial.then(|| "a row group has no filter".to_owned());
-    let record = Answers { reason, ..answers(path, "column", found.into_iter()) };
+    let row_groups = Some(column.row_groups(&keys));
+    let record = Answers { reason, row_groups, ..answers(path, "column", found.into_iter()) };
     Ok(Found { record, problems: Vec::new() })
+}
+
+/// Looks up keys in a file of a dataset. In a partition column all rows of the file have the value that its
+/// path has; a file without the column has nulls in it.
+#[cfg(feature = "parquet")]
+fn of_dataset_file(dataset: &Path, path: &Path, column: &str, options: &WhichOptions) -> Found<Answers> {
+    let plain = |record| Found { record, problems: Vec::new() };
+    if let Some(values) = crate::parquet::partition_value(dataset, path, column) {
+        let record = answers(path, "column", options.keys.iter().map(|key| values.contains(key)));
+        return plain(Answers { reason: Some(format!("by the partition column {column}")), ..record });
+    }
+    let found = match Column::of_file(path, column) {
+        Ok(Some(open)) => in_column(path, &open, options),
+        Ok(None) => {
+            let record = answers(path, "column", options.keys.iter().map(|_| false));
+            Ok(plain(Answers { reason: Some("has no such column".to_owned()), ..record }))
+        }
+        Err(problem) => Err(problem),
+    };
+    found.unwrap_or_else(|problem| unknown(path, "column", options, problem))
 }

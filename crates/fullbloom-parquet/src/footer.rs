@@ -7,7 +7,9 @@ use crate::pages;
 use crate::types::{Column, PhysicalType};
 use fullbloom::DecodeError;
 use fullbloom_dialects::parquet::header;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::basic::{Encoding, EncodingMask};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::statistics::Statistics;
 use std::io;
 use std::ops::Range;
 
@@ -60,6 +62,13 @@ pub struct Chunk {
     pub nulls: Option<u64>,
     /// Distinct values, if the file records it.
     pub distinct: Option<u64>,
+    /// Bytes of its pages in the file.
+    pub bytes: u64,
+    /// Bytes of the dictionary, if every value is in it: a reader finds out there what is in the row group.
+    pub dictionary: Option<u64>,
+    /// How many values there can be from the smallest to the largest, where the file records both: integers
+    /// between them, or 1 if they are equal.
+    pub range: Option<u64>,
     /// Where its filter begins, and its length if the file records it.
     filter: Option<(i64, Option<i32>)>,
 }
@@ -126,6 +135,9 @@ impl Footer {
                     values: u64::try_from(chunk.num_values()).unwrap_or(0),
                     nulls: statistics.and_then(|s| s.null_count_opt()),
                     distinct: statistics.and_then(|s| s.distinct_count_opt()),
+                    bytes: u64::try_from(chunk.compressed_size()).unwrap_or(0),
+                    dictionary: dictionary(chunk),
+                    range: statistics.and_then(range),
                     filter: chunk.bloom_filter_offset().map(|at| (at, chunk.bloom_filter_length())),
                 });
             }
@@ -189,6 +201,31 @@ impl Footer {
 
     pub(crate) fn row_groups(&self) -> usize {
         self.metadata.num_row_groups()
+    }
+}
+
+/// The bytes of the dictionary, if all data pages hold numbers of it. Old files do not say whether they do.
+fn dictionary(chunk: &ColumnChunkMetaData) -> Option<u64> {
+    let is_only = |mask: &EncodingMask| {
+        mask.is_only(Encoding::PLAIN_DICTIONARY) || mask.is_only(Encoding::RLE_DICTIONARY)
+    };
+    chunk.page_encoding_stats_mask().filter(|mask| is_only(mask))?;
+    u64::try_from(chunk.data_page_offset().checked_sub(chunk.dictionary_page_offset()?)?).ok()
+}
+
+/// See [`Chunk::range`].
+fn range(statistics: &Statistics) -> Option<u64> {
+    let integers = |min: i64, max: i64| {
+        let between = i128::from(max) - i128::from(min);
+        u64::try_from(between).ok()?.checked_add(1)
+    };
+    match statistics {
+        Statistics::Int32(values) => integers((*values.min_opt()?).into(), (*values.max_opt()?).into()),
+        Statistics::Int64(values) => integers(*values.min_opt()?, *values.max_opt()?),
+        other => {
+            let is_exact = other.min_is_exact() && other.max_is_exact();
+            (is_exact && other.min_bytes_opt()? == other.max_bytes_opt()?).then_some(1)
+        }
     }
 }
 

@@ -162,6 +162,7 @@ pub fn plan_from<'py>(
     match &planned {
         PlacePlan::Sstables(report) => to_dict(py, report, status),
         PlacePlan::Database(report) => to_dict(py, report, status),
+        PlacePlan::Columns(report) => to_dict(py, report, status),
     }
 }
 

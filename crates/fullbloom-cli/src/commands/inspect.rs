@@ -21,7 +21,8 @@ use std::time::Instant;
 /// below it: version, keys, bits per key, the size of its filter, and problems (filter missing, truncated,
 /// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
 /// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
-/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a problem was found, such
+/// be read, the others are still shown. For a directory of Parquet files, every column that has filters: how
+/// many row groups have one, and which filters are too full, save nothing, or are missing. Exit status: 0 if all is well, 1 if a problem was found, such
 /// as a damaged sstable or table, or a filter that lets more keys pass than it should, 2 if a path could not
 /// be opened or is not a valid filter file. Filters that are only larger than needed are well.
 #[derive(Debug, clap::Args)]
@@ -32,6 +33,7 @@ Examples:
   fullbloom inspect db/ --report db.html
   fullbloom inspect -q data/ --metrics /var/lib/node-exporter/fullbloom.prom
   fullbloom inspect people.parquet
+  fullbloom inspect lake/events/ --fpr 1%
   fullbloom inspect --json keys.bloom
   fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
@@ -50,7 +52,8 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
-    /// Judge the filters of sstables against this rate instead of the recorded one: 0.02, 2%
+    /// Judge the filters of sstables against this rate instead of the recorded one, and those of Parquet
+    /// instead of 5%: 0.02, 2%
     #[arg(long, value_name = "P", value_parser = crate::numbers::rate)]
     fpr: Option<f64>,
 
@@ -126,6 +129,8 @@ fn text(place: &Place, report: &InspectReport, summary: bool) -> String {
         (PlaceKind::Database, _) => render::database(report, output::width(), summary),
         #[cfg(feature = "parquet")]
         (PlaceKind::Parquet, _) => render::columns(place.path(), report),
+        #[cfg(feature = "parquet")]
+        (PlaceKind::Dataset, _) => render::dataset(place.path(), report, output::width()),
         (PlaceKind::Table | PlaceKind::Filter | PlaceKind::Sstable, [Found { record, problems }]) => {
             match record {
                 Inspected::Table(record) => render::table(record, problems),

@@ -123,7 +123,7 @@ type Hook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
 
 impl QuietPanics {
     fn of(place: &Place) -> QuietPanics {
-        QuietPanics((place.kind() == PlaceKind::Parquet).then(|| {
+        QuietPanics(matches!(place.kind(), PlaceKind::Parquet | PlaceKind::Dataset).then(|| {
             let usual = std::panic::take_hook();
             std::panic::set_hook(Box::new(|_| {}));
             usual

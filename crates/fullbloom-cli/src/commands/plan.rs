@@ -35,7 +35,7 @@ pub struct Args {
           hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
 
-    /// Plan other filters for the keys of the sstables or tables in this directory
+    /// Plan other filters for the keys of the sstables, tables or Parquet files in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "dialect"])]
     from: Option<PathBuf>,
 
@@ -99,6 +99,8 @@ fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
     show(args, &planned, || match &planned {
         PlacePlan::Sstables(report) => render::cassandra_plan(report),
         PlacePlan::Database(report) => render::database_plan(report),
+        #[cfg(feature = "parquet")]
+        PlacePlan::Columns(report) => render::column_plan(report),
     })?;
     for problem in planned.problems() {
         match problem.is_error() {

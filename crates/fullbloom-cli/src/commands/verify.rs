@@ -26,7 +26,7 @@ use std::time::Instant;
 /// Reads all of each table of LevelDB or RocksDB and checks its checksums. For sstables of Cassandra, one or
 /// all below a directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and
 /// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
-/// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
+/// In Parquet files, one or all below a directory, it reads every column that has a filter. It reads other filter files completely, and
 /// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, a
 /// filter differs from the one its keys give, or lets more keys pass than the rate it was made for, 2 if a
 /// file could not be opened or is not a valid filter file.
@@ -285,6 +285,10 @@ impl Printer {
         #[cfg(feature = "parquet")]
         if place.kind() == PlaceKind::Parquet {
             return self.out.bytes(render::verified_columns(place.path(), found).as_bytes());
+        }
+        #[cfg(feature = "parquet")]
+        if place.kind() == PlaceKind::Dataset {
+            return self.out.bytes(render::verified_dataset(place.path(), found, output::width()).as_bytes());
         }
         #[cfg(not(feature = "parquet"))]
         let _ = place;

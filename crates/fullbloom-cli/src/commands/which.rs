@@ -136,7 +136,9 @@ fn lines(args: &Args, found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
             }
             continue;
         }
-        let reason = record.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+        let groups = record.row_groups.as_deref().filter(|groups| !groups.is_empty()).map(row_groups);
+        let reason: Vec<String> = groups.into_iter().chain(record.reason.clone()).collect();
+        let reason = if reason.is_empty() { reason.concat() } else { format!(" ({})", reason.join("; ")) };
         for (key, answer) in args.keys.iter().zip(&record.answers) {
             let key = match args.keys.len() {
                 1 => String::new(),
@@ -146,4 +148,10 @@ fn lines(args: &Args, found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
         }
     }
     lines
+}
+
+/// `row groups 0, 7`
+fn row_groups(groups: &[usize]) -> String {
+    let numbers: Vec<String> = groups.iter().map(usize::to_string).collect();
+    format!("row group{} {}", if groups.len() == 1 { "" } else { "s" }, numbers.join(", "))
 }

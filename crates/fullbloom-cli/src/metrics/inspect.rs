@@ -190,14 +190,20 @@ fn level_labels(database: (&'static str, String), family: String, level: Option<
 fn files(found: &[Found<Inspected>]) -> Groups<Inspection> {
     let mut files: Groups<Inspection> = Groups::new();
     for Found { record, problems } in found {
-        let mut labels = vec![("path", record.path().to_owned())];
-        #[cfg(feature = "parquet")]
-        if let Inspected::Column(record) = record {
-            labels.push(("column", record.column.clone()));
-            labels.push(("row_group", record.row_group.to_string()));
-        }
+        let labels = of_file(record);
         files.sums(labels.clone()).add(record);
         files.add_problems(labels, problems);
     }
     files
+}
+
+fn of_file(record: &Inspected) -> Labels {
+    let path = ("path", record.path().to_owned());
+    match record {
+        #[cfg(feature = "parquet")]
+        Inspected::Column(record) => {
+            vec![path, ("column", record.column.clone()), ("row_group", record.row_group.to_string())]
+        }
+        _ => vec![path],
+    }
 }

@@ -105,14 +105,20 @@ fn groups(found: &[Found<Verified>]) -> Groups<Verification> {
 fn files(found: &[Found<Verified>]) -> Groups<Verification> {
     let mut files: Groups<Verification> = Groups::new();
     for Found { record, problems } in found {
-        let mut labels = vec![("path", record.path().to_owned())];
-        #[cfg(feature = "parquet")]
-        if let Verified::Column(record) = record {
-            labels.push(("column", record.column.clone()));
-            labels.push(("row_group", record.row_group.to_string()));
-        }
+        let labels = of_file(record);
         files.sums(labels.clone()).add(record);
         files.add_problems(labels, problems);
     }
     files
+}
+
+fn of_file(record: &Verified) -> Labels {
+    let path = ("path", record.path().to_owned());
+    match record {
+        #[cfg(feature = "parquet")]
+        Verified::Column(record) => {
+            vec![path, ("column", record.column.clone()), ("row_group", record.row_group.to_string())]
+        }
+        _ => vec![path],
+    }
 }

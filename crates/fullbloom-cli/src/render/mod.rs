@@ -4,6 +4,8 @@ mod cluster;
 #[cfg(feature = "parquet")]
 mod column;
 mod database;
+#[cfg(feature = "parquet")]
+mod dataset;
 mod filter;
 mod next;
 mod plan;
@@ -18,9 +20,13 @@ pub use cluster::{cluster_problem, cluster_values};
 #[cfg(feature = "parquet")]
 pub use column::{columns, verified_columns};
 pub use database::database;
+#[cfg(feature = "parquet")]
+pub use dataset::{dataset, verified_dataset};
 pub use filter::filter;
 #[cfg(feature = "report")]
 pub use next::gained;
+#[cfg(feature = "parquet")]
+pub use plan::column_plan;
 pub use plan::{cassandra_plan, database_plan, dialect_plans, reads};
 pub use rebuilt::{rebuild_summary, rebuilt};
 pub use sstable::{data_directory, sstable};

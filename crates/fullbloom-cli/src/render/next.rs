@@ -10,12 +10,17 @@ pub enum Of {
     Tables,
     /// Column families, with bits per key.
     Families,
+    /// Columns of Parquet files, with a rate each.
+    #[cfg(feature = "parquet")]
+    Columns,
 }
 
 impl Of {
     fn count(self, count: usize) -> String {
         match (self, count) {
             (Of::Tables, count) => text::counted(count as u64, "table"),
+            #[cfg(feature = "parquet")]
+            (Of::Columns, count) => text::counted(count as u64, "column"),
             (Of::Families, 1) => "1 column family".to_owned(),
             (Of::Families, count) => format!("{count} column families"),
         }
@@ -33,6 +38,8 @@ pub fn next(next: &Next, of: Of) -> String {
                 Of::Tables => format!("  {} -- {comment}", step.command),
                 Of::Families if step.name.is_empty() => format!("  {} ({comment})", step.command),
                 Of::Families => format!("  {}: {} ({comment})", step.name, step.command),
+                #[cfg(feature = "parquet")]
+                Of::Columns => format!("  {} ({comment})", step.command),
             });
             shown.push('\n');
         }
@@ -40,7 +47,7 @@ pub fn next(next: &Next, of: Of) -> String {
     if !next.after.is_empty() {
         shown += match of {
             Of::Tables => "Then on every node:\n",
-            Of::Families => "Then:\n",
+            _ => "Then:\n",
         };
         next.after.iter().for_each(|line| shown += &format!("  {}\n", text::printable(line)));
     }
@@ -49,14 +56,19 @@ pub fn next(next: &Next, of: Of) -> String {
         shown += &format!("All filters are then {}", spread(planned));
         if let Some(even) = next.even {
             let value = match of {
-                Of::Tables => format!("a rate of {}", even.value),
                 Of::Families => format!("{} bits per key", text::decimal(even.value, 1)),
+                _ => format!("a rate of {}", even.value),
             };
             shown += &format!("; with {value} everywhere they are {}", spread(even.spread));
         }
         shown += &format!(
             ".\nReads are those of a lookup of an absent key, for lookups that go to all {} equally often.\n",
-            if of == Of::Tables { "tables" } else { "column families" }
+            match of {
+                Of::Tables => "tables",
+                Of::Families => "column families",
+                #[cfg(feature = "parquet")]
+                Of::Columns => "columns",
+            }
         );
     }
     shown

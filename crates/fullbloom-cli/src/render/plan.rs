@@ -7,6 +7,8 @@ use crate::output;
 use crate::table::Table;
 use crate::text;
 use fullbloom_ops::database::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelPlan, UsualRow};
+#[cfg(feature = "parquet")]
+use fullbloom_ops::parquet::{ColumnCost, ColumnPlan, ColumnPlanSummary};
 use fullbloom_ops::plan::{DialectPlan, LayoutPlan};
 use fullbloom_ops::report::Report;
 use fullbloom_ops::sstable::rates::Row;
@@ -134,6 +136,35 @@ fn rates(
         ]);
     }
     text::printable(&heading).into_owned() + "\n" + &table.render_within(output::width())
+}
+
+/// The columns of Parquet files at several rates.
+#[cfg(feature = "parquet")]
+pub fn column_plan(report: &Report<ColumnPlan, ColumnPlanSummary>) -> String {
+    let mut shown = String::new();
+    for Found { record, .. } in &report.found {
+        let groups = text::counted(record.row_groups, "row group");
+        let heading = format!(
+            "column {}: {groups}, {} with a filter, at most {} in one",
+            record.column,
+            record.filters,
+            text::counted(record.most_distinct, "distinct value")
+        );
+        shown += &format!("{}\n", text::printable(&heading));
+        let mut table = Table::new(&["rate", "filters", "useless reads"]).indent(2);
+        let mut row = |rate: String, cost: ColumnCost| {
+            table.row(vec![rate, text::bytes(cost.bytes), text::decimal(cost.useless_reads, 4)]);
+        };
+        row("now".into(), record.now);
+        for planned in &record.rows {
+            let mark = if record.planned_fpr == Some(planned.fpr) { " *" } else { "" };
+            row(format!("{}{mark}", planned.fpr), planned.cost);
+        }
+        shown += &table.render_within(output::width());
+        shown.push('\n');
+    }
+    shown += "Useless reads: row groups, of all files, that a lookup of an absent value reads.\n";
+    shown + &next(&report.summary.next, Of::Columns)
 }
 
 /// A number of useless reads; empty for several tables or column families, whose reads do not add up.

@@ -9,6 +9,8 @@ use fullbloom_dialects::Name;
 use fullbloom_ops::database::LevelTotals;
 use fullbloom_ops::filter::bits_per_estimated_key;
 use fullbloom_ops::inspect::InspectSummary;
+#[cfg(feature = "parquet")]
+use fullbloom_ops::parquet::ColumnTotals;
 use fullbloom_ops::sstable::TableTotals;
 use fullbloom_ops::table::TableRecord;
 use fullbloom_ops::{Code, Found, InspectReport, Inspected, Problem, Severity, plan};
@@ -67,6 +69,8 @@ pub fn of_inspection(seen: &InspectReport, places: &[PathBuf]) -> Page {
         .map(|sums| Group::of_table(sums, &seen.summary.tables))
         .chain(seen.summary.levels.iter().map(Group::of_level))
         .collect();
+    #[cfg(feature = "parquet")]
+    let groups: Vec<Group> = groups.into_iter().chain(columns(&seen.summary.columns)).collect();
     let title = match rows.as_slice() {
         [row] => row.name.clone(),
         rows => {
@@ -148,7 +152,8 @@ impl<'a> Row<'a> {
             },
             #[cfg(feature = "parquet")]
             Inspected::Column(record) => Row {
-                group: Some(format!("column {}, row group {}", record.column, record.row_group)),
+                name: format!("{} row group {}", row.name, record.row_group),
+                group: Some(format!("column {}", record.column)),
                 dialect: Some(record.dialect),
                 estimated_keys: whole(record.estimated_keys),
                 bits_per_key: bits_per_estimated_key(record.bits, record.estimated_keys),
@@ -200,6 +205,19 @@ impl Group {
             useless_reads: sums.useless_reads,
         }
     }
+}
+
+/// The columns of Parquet files that have filters.
+#[cfg(feature = "parquet")]
+fn columns(columns: &[ColumnTotals]) -> impl Iterator<Item = Group> + '_ {
+    columns.iter().filter(|column| column.filters > 0).map(|column| Group {
+        name: format!("column {}", column.column),
+        filters: column.filters,
+        keys: column.values,
+        bits_per_key: None,
+        bytes: column.bytes,
+        useless_reads: column.useless_reads,
+    })
 }
 
 fn subtitle(rows: &[Row<'_>]) -> String {

@@ -8,6 +8,8 @@ use crate::text;
 use fullbloom_dialects::Name;
 use fullbloom_ops::database::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelPlan, UsualRow};
 use fullbloom_ops::next::{Next, Step};
+#[cfg(feature = "parquet")]
+use fullbloom_ops::parquet::{ColumnCost, ColumnPlan, ColumnPlanSummary};
 use fullbloom_ops::plan::DialectPlan;
 use fullbloom_ops::sstable::rates::Row;
 use fullbloom_ops::sstable::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
@@ -76,6 +78,8 @@ pub fn of_place(planned: &PlacePlan) -> Page {
     match planned {
         PlacePlan::Sstables(report) => of_sstables(report),
         PlacePlan::Database(report) => of_levels(report),
+        #[cfg(feature = "parquet")]
+        PlacePlan::Columns(report) => of_columns(report),
     }
 }
 
@@ -113,6 +117,35 @@ fn of_sstables(report: &Report<CassandraTablePlan, CassandraPlanSummary>) -> Pag
     for Found { record: table, .. } in &report.found {
         let name = format!("{}, {} keys", table.name_among(&report.found), table.keys);
         page.table(&name, &titles, &[], &with_now(&table.now, &table.rows));
+    }
+    page
+}
+
+/// The columns of Parquet files at several rates.
+#[cfg(feature = "parquet")]
+fn of_columns(report: &Report<ColumnPlan, ColumnPlanSummary>) -> Page {
+    let planned = &report.summary;
+    let mut page = Page::new(&format!("What other rates cost {}", planned.from), "filters of Parquet");
+    page.figures(&[
+        (grouped(planned.files), "files"),
+        (text::bytes(planned.bytes), "of filters now"),
+        (grouped(report.found.len() as u64), "columns with filters"),
+    ]);
+    let bars: Vec<Bar> = report
+        .found
+        .iter()
+        .map(|Found { record, .. }| bar(record.column.clone(), record.now.bytes, 1))
+        .collect();
+    page.section("Size by column", "", &draw::bars(&bars));
+    steps(&mut page, &planned.next);
+    for Found { record, .. } in &report.found {
+        let mut rows = vec![("now".to_owned(), record.now)];
+        rows.extend(record.rows.iter().map(|row| (row.fpr.to_string(), row.cost)));
+        let cells = |(rate, cost): &(String, ColumnCost)| {
+            vec![rate.clone().into(), Cell::bytes(cost.bytes), Cell::decimal(Some(cost.useless_reads), 4)]
+        };
+        let rows: Vec<Vec<Cell>> = rows.iter().map(cells).collect();
+        page.table(&format!("Column {}", record.column), &["rate", "size", "useless reads"], &[], &rows);
     }
     page
 }

@@ -10,6 +10,7 @@ mod contents;
 mod convert;
 mod crash;
 mod databases;
+mod datasets;
 mod exceptions;
 mod formats;
 mod golden;
