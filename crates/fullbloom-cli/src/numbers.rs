@@ -3,7 +3,7 @@
 //! Counts are exact: they are computed in integers, so that 2^63 is 2^63 and 1.5M is 1,500,000. Fractions are
 //! refused.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A count: digits, with a decimal exponent or one of `k`, `M`, `G`, `T` (powers of 1000).
 pub fn count(text: &str) -> Result<u64, String> {
@@ -74,6 +74,29 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     };
     let number = Decimal::parse(&text[..at]).ok_or(HOW)?;
     Ok(Duration::from_millis(number.times(unit).ok_or("more than 2^64 - 1 milliseconds")?.whole))
+}
+
+/// A moment: `7d` is a week ago, `2026-11-18` and `2026-11-18T06:30` are in UTC.
+pub fn since(text: &str) -> Result<SystemTime, String> {
+    if let Ok(ago) = duration(text) {
+        return SystemTime::now().checked_sub(ago).ok_or_else(|| "before all time".to_owned());
+    }
+    let how = || "not a moment; it is written 7d, 12h, 2026-11-18 or 2026-11-18T06:30 (UTC)".to_owned();
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+    let parts = |text: &str, separator| -> Option<Vec<u64>> {
+        text.split(separator).map(|part| part.parse().ok().filter(|_| part.len() <= 4)).collect()
+    };
+    let (date, time) = (parts(date, '-').ok_or_else(how)?, parts(time, ':').ok_or_else(how)?);
+    let ([year @ 1970..=9999, month @ 1..=12, day @ 1..=31], [hour @ 0..=23, minute @ 0..=59]) =
+        (date.as_slice(), time.as_slice())
+    else {
+        return Err(how());
+    };
+    // Years that begin in March, so that the leap day is the last.
+    let (year, month) = if *month > 2 { (*year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    let seconds = 86_400 * days + 3_600 * hour + 60 * minute;
+    Ok(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 /// A rate: `0.01`, `1e-6` or `1%`. The dialect decides whether it is valid.
@@ -174,6 +197,33 @@ mod tests {
         }
         for text in ["", "7", "d", "7 days", "-1d", "7y", "1e30d", "1h30m"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_the_calendar_or_so_long_ago() {
+        for (text, shown) in [
+            ("1970-01-01", "1970-01-01 00:00:00 UTC"),
+            ("2000-02-29", "2000-02-29 00:00:00 UTC"),
+            ("2000-03-01T23:59", "2000-03-01 23:59:00 UTC"),
+            ("2026-11-18 06:30", "2026-11-18 06:30:00 UTC"),
+            ("9999-12-31", "9999-12-31 00:00:00 UTC"),
+        ] {
+            assert_eq!(since(text).map(crate::text::time), Ok(shown.to_owned()), "{text}");
+        }
+        let ago = SystemTime::now().duration_since(since("2h").unwrap()).unwrap();
+        assert!((7_200..7_260).contains(&ago.as_secs()), "{ago:?}");
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2026-11-32",
+            "1969-12-31",
+            "2026-11-18T24:00",
+            "2026-11",
+            "18-11-2026",
+        ] {
+            assert!(since(text).is_err(), "{text}");
         }
     }
 

@@ -11,6 +11,9 @@ use crate::sstable::{self, VerifiedSstable};
 use crate::table::VerifiedTable;
 use fullbloom_table::EnginePrefix;
 use serde::Serialize;
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
 
 /// What `verify` reports about one filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,8 +44,19 @@ pub struct VerifyOptions {
     pub prefix_extractor: Option<EnginePrefix>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
+    /// In directories, only sstables, tables and Parquet files that changed since then.
+    pub since: Option<SystemTime>,
     /// For tables given by name.
     pub last_database: LastDatabase,
+}
+
+impl VerifyOptions {
+    /// Whether a file is wanted that is met in a directory. One that cannot be looked at is: whoever reads it
+    /// says why.
+    pub(crate) fn wants(&self, path: &Path) -> bool {
+        let changed = fs::metadata(path).and_then(|meta| meta.modified());
+        self.since.is_none_or(|since| changed.is_ok_and(|changed| changed >= since) || !path.exists())
+    }
 }
 
 impl Default for VerifyOptions {
@@ -54,6 +68,7 @@ impl Default for VerifyOptions {
             fpr: None,
             prefix_extractor: None,
             snapshots: false,
+            since: None,
             last_database: LastDatabase::default(),
         }
     }
@@ -109,7 +124,7 @@ pub fn verify(
         #[cfg(feature = "parquet")]
         PlaceKind::Parquet => parquet::verify(path, options.absent, watch),
         #[cfg(feature = "parquet")]
-        PlaceKind::Dataset => parquet::verify_dataset(path, options.absent, watch),
+        PlaceKind::Dataset => parquet::verify_dataset(path, options, watch),
         #[cfg(not(feature = "parquet"))]
         PlaceKind::Parquet | PlaceKind::Dataset => {
             Err(place.unsupported("built without support for Parquet"))

@@ -166,11 +166,7 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
         }
     }
     if let Some(filter) = &filter {
-        let (mut asked, mut false_positives) = (0, 0);
-        absent.for_each(|key| {
-            asked += 1;
-            false_positives += u64::from(filter.may_contain(key));
-        });
+        let (asked, false_positives) = absent.ask(filter);
         result.absent = Some(Absent { asked, false_positives });
     }
     result

@@ -8,7 +8,7 @@ use crate::render;
 use crate::text;
 use fullbloom_files::replace;
 use fullbloom_ops::rebuild::Size;
-use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Watch, rebuild};
+use fullbloom_ops::{self as ops, Found, Place, Problem, RebuildOptions, Rebuilt, Watch, rebuild};
 use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 Examples:
   fullbloom rebuild --fpr 0.05 --dry-run data/ks/table-*/
   fullbloom rebuild --fpr 0.05 data/ks/table-*/
-  fullbloom rebuild --damaged /var/lib/cassandra/data
+  fullbloom rebuild --damaged --summary /var/lib/cassandra/data
   fullbloom rebuild --restore data/ks/table-*/
   fullbloom rebuild --bits-per-key 16 db/000012.sst -o new/")]
 pub struct Args {
@@ -78,6 +78,14 @@ pub struct Args {
     /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<EnginePrefix>,
+
+    /// Print only the totals, and what the engine will do with the files
+    #[arg(long)]
+    summary: bool,
+
+    /// Print nothing but errors; only the exit status matters
+    #[arg(short, long, conflicts_with_all = ["json", "summary"])]
+    quiet: bool,
 
     /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
     #[arg(long)]
@@ -131,7 +139,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     };
     let places_shown = Places::new("rebuilding");
     let (out, notes) = (Output::optional(), Vec::new());
-    let mut printer = Printer { out, json: args.json, places: places_shown, notes, saved: 0, failure: None };
+    let is_listed = !(args.json || args.summary || args.quiet);
+    let quiet = args.quiet;
+    let mut printer = Printer { out, is_listed, quiet, places: places_shown, notes, saved: 0, failure: None };
     let report = rebuild(&places, &options, &mut printer)?;
     let saved = if args.dry_run { 0 } else { printer.saved };
     let after_saving = |failure: Failure| match saved {
@@ -141,11 +151,14 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(failure) = printer.failure {
         return Err(after_saving(failure));
     }
-    report.problems.iter().for_each(output::problem_or_warning);
+    let is_shown = |problem: &&Problem| !args.quiet || problem.is_error();
+    report.problems.iter().filter(is_shown).for_each(output::problem_or_warning);
     let mut out = printer.out;
     let mut print = || {
         if args.json {
             out.json(&super::report_value(&report))?;
+        } else if args.quiet {
+            return Ok(());
         } else if report.summary.filters > 0 || report.status != ops::Status::Failed {
             out.bytes(render::rebuild_summary(&report.summary, &printer.notes).as_bytes())?;
         }
@@ -158,7 +171,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 /// Prints each result as it comes.
 struct Printer {
     out: Output,
-    json: bool,
+    /// Whether each filter is shown.
+    is_listed: bool,
+    /// Whether nothing but errors is shown.
+    quiet: bool,
     places: Places,
     /// What was printed before the first result.
     notes: Vec<String>,
@@ -174,12 +190,14 @@ impl Watch<Rebuilt> for Printer {
     }
 
     fn notes(&mut self, notes: &[String]) {
-        notes.iter().for_each(|note| output::note(note));
+        if !self.quiet {
+            notes.iter().for_each(|note| output::note(note));
+        }
         self.notes.extend_from_slice(notes);
     }
 
     fn start(&mut self, places: u64) {
-        if self.json || !self.out.is_terminal() {
+        if !self.quiet && (!self.is_listed || !self.out.is_terminal()) {
             self.places.start(places);
         }
     }
@@ -190,7 +208,7 @@ impl Watch<Rebuilt> for Printer {
 
     fn found(&mut self, found: &Found<Rebuilt>) -> ControlFlow<()> {
         self.saved += u64::from(!found.record.is_unchanged());
-        if self.json {
+        if !self.is_listed {
             return ControlFlow::Continue(());
         }
         let text = render::rebuilt(found);

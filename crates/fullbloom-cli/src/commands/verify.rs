@@ -9,6 +9,7 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::{Places, Progress};
 use crate::render;
+use crate::text;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::PlaceKind;
 use fullbloom_ops::database::LastDatabase;
@@ -19,7 +20,7 @@ use fullbloom_ops::{
 use fullbloom_table::EnginePrefix;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Verify filters: look up every key, measure the rate, and rebuild the filter's bytes
 ///
@@ -36,6 +37,7 @@ Examples:
   fullbloom verify 000123.sst
   fullbloom verify data/ks/table-*/
   fullbloom verify --summary /var/lib/cassandra/data
+  fullbloom verify --summary --since 7d /var/lib/cassandra/data
   fullbloom verify -q data/ --metrics /var/lib/node-exporter/verify.prom
   fullbloom verify nb-1-big-Filter.db
   fullbloom verify people.parquet
@@ -93,6 +95,10 @@ pub struct Args {
     /// In directories of Cassandra, also look into snapshots and backups
     #[arg(long)]
     snapshots: bool,
+
+    /// In directories, only files that changed since then: 7d, 12h, 2026-11-18 (UTC)
+    #[arg(long, value_name = "TIME", value_parser = numbers::since, conflicts_with = "keys")]
+    since: Option<SystemTime>,
 
     /// List only filters with problems, and the totals
     #[arg(long)]
@@ -194,7 +200,8 @@ fn look(
     }
     let (absent, prefix_extractor, snapshots) = (args.absent, args.prefix_extractor, args.snapshots);
     let (read, last_database) = (read.clone(), last_database.clone());
-    let options = VerifyOptions { read, absent, fpr: args.fpr, prefix_extractor, snapshots, last_database };
+    let (fpr, since) = (args.fpr, args.since);
+    let options = VerifyOptions { read, absent, fpr, prefix_extractor, snapshots, since, last_database };
     Ok(verify(place, &options, printer)?)
 }
 
@@ -292,8 +299,20 @@ impl Printer {
         }
         #[cfg(not(feature = "parquet"))]
         let _ = place;
+        let deliberate = found.problems().filter(|problem| is_deliberate(problem)).count() as u64;
+        if deliberate > 0 && self.shown == Shown::Problems {
+            let without = text::counted(deliberate, "sstable");
+            self.out.bytes(
+                format!("note: {without} without a filter, as the table is configured\n").as_bytes(),
+            )?;
+        }
         self.out.bytes(render::elsewhere(&found.problems).as_bytes())
     }
+}
+
+/// That an sstable has no filter, as its table is configured.
+fn is_deliberate(problem: &Problem) -> bool {
+    problem.code == Code::WrittenWithoutFilter
 }
 
 impl Watch<Verified> for Printer {
@@ -311,7 +330,7 @@ impl Watch<Verified> for Printer {
     fn found(&mut self, found: &Found<Verified>) -> ControlFlow<()> {
         let is_shown = match self.shown {
             Shown::All => true,
-            Shown::Problems => !found.problems.is_empty(),
+            Shown::Problems => !found.problems.iter().all(is_deliberate),
             Shown::Nothing | Shown::Json => false,
         };
         if !is_shown {

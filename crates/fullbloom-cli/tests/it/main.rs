@@ -22,6 +22,7 @@ mod key_types;
 mod keys;
 mod limits;
 mod manners;
+mod many;
 mod merge;
 mod metrics;
 mod native;

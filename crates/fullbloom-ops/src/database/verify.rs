@@ -17,9 +17,11 @@ pub(crate) fn verify(
     watch: &mut dyn Watch<Verified>,
 ) -> Result<Report<Verified, VerifySummary>, Problem> {
     let database = find(path)?;
-    let one = |table: &DatabaseTable| look_up(&database, table, options).map(Verified::Table);
+    let tables: Vec<&DatabaseTable> =
+        database.tables.iter().filter(|table| options.wants(&table.path)).collect();
+    let one = |table: &&DatabaseTable| look_up(&database, table, options).map(Verified::Table);
     let mut all = Vec::new();
-    let flow = pool::each(&database.tables, one, watch, |found, watch| {
+    let flow = pool::each(&tables, one, watch, |found, watch| {
         let flow = watch.found(&found);
         all.push(found);
         flow

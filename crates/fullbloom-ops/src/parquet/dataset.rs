@@ -15,7 +15,7 @@ use crate::keys::{EachKey, KeysFound};
 use crate::pool;
 use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Watch};
-use crate::verify::VerifySummary;
+use crate::verify::{VerifyOptions, VerifySummary};
 use fullbloom_dialects::cassandra::descriptor::Descriptor;
 use fullbloom_parquet::is_parquet;
 use std::collections::BTreeSet;
@@ -216,15 +216,16 @@ pub(crate) fn inspect_dataset(
 /// Looks up every value of every column that has a filter, of several files at once.
 pub(crate) fn verify_dataset(
     path: &Path,
-    absent: u64,
+    options: &VerifyOptions,
     watch: &mut dyn Watch<Verified>,
 ) -> Result<Report<Verified, VerifySummary>, Problem> {
-    let dataset = Dataset::find(path)?;
+    let mut dataset = Dataset::find(path)?;
+    dataset.files.retain(|file| options.wants(file));
     let (mut all, mut problems) = (Vec::new(), dataset.problems);
     let one = |file: &PathBuf| -> Result<Vec<Found<Verified>>, Problem> {
         let open = open(file)?;
         let chunks = open.chunks().iter();
-        chunks.filter_map(|chunk| verify_chunk(file, &open, chunk, absent).transpose()).collect()
+        chunks.filter_map(|chunk| verify_chunk(file, &open, chunk, options.absent).transpose()).collect()
     };
     let _ = pool::each(&dataset.files, one, watch, |verified, watch| match verified {
         Ok(verified) => {
@@ -237,7 +238,7 @@ pub(crate) fn verify_dataset(
             ControlFlow::Continue(())
         }
     });
-    if all.is_empty() && problems.is_empty() {
+    if all.is_empty() && problems.is_empty() && options.since.is_none() {
         let why = format!("no Bloom filter in any of {} files", dataset.files.len());
         problems.push(Problem::at(path, Code::NoColumnFilters, why));
     }

@@ -194,8 +194,15 @@ pub(crate) fn inspect_all(
     watch: &mut dyn Watch<Inspected>,
 ) -> Result<Report<Inspected, InspectSummary>, Problem> {
     let one = |sstable: &Sstable| inspect(sstable, options.fpr, options.strips).map(Inspected::Sstable);
-    each_sstable(path, options.snapshots, one, watch, |found, problems| {
-        let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
-        InspectSummary::report(found, problems, summary)
-    })
+    each_sstable(
+        path,
+        options.snapshots,
+        |_| true,
+        one,
+        watch,
+        |found, problems| {
+            let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
+            InspectSummary::report(found, problems, summary)
+        },
+    )
 }

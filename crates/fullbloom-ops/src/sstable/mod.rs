@@ -128,16 +128,20 @@ fn unsupported_version(path: &Path, why: &str) -> Problem {
     Problem::at(path, Code::UnknownVersion, why).hint(DIALECT_HINT).needs(Need::SstableDialect)
 }
 
-/// Works on every sstable of a directory, several at once, or on the one that a file belongs to. `report`
+/// Works on every sstable of a directory that is wanted, several at once, or on the one that a file belongs to. `report`
 /// gets what was found and the problems of what was left out.
 pub(crate) fn each_sstable<R: Send, S>(
     path: &Path,
     snapshots: bool,
+    wants: impl Fn(&Sstable) -> bool,
     one: impl Fn(&Sstable) -> Found<R> + Sync,
     watch: &mut dyn Watch<R>,
     report: impl FnOnce(Vec<Found<R>>, Vec<Problem>) -> Report<R, S>,
 ) -> Result<Report<R, S>, Problem> {
-    let walk = find(path, snapshots)?;
+    let mut walk = find(path, snapshots)?;
+    if path.is_dir() {
+        walk.sstables.retain(wants);
+    }
     let mut all = Vec::new();
     let _ = pool::each(&walk.sstables, one, watch, |found, watch| {
         let flow = watch.found(&found);
