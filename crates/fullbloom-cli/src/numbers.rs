@@ -212,7 +212,7 @@ mod tests {
             assert_eq!(since(text).map(crate::text::time), Ok(shown.to_owned()), "{text}");
         }
         let ago = SystemTime::now().duration_since(since("2h").unwrap()).unwrap();
-        assert!((7_200..7_260).contains(&ago.as_secs()), "{ago:?}");
+        assert!((7_190..7_260).contains(&ago.as_secs()), "{ago:?}"); // the clock may be set meanwhile
         for text in [
             "",
             "yesterday",
