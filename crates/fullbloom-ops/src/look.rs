@@ -186,6 +186,8 @@ impl Part {
         let spec = spec.map_or_else(|| self.spec.as_ref().map_err(String::clone), Ok)?;
         let dialect = self.filter.dialect();
         spec.require(dialect)?;
+        // A key of another type than the recorded one would always be answered "no".
+        self.filter.require_key_type(spec.key_type()).map_err(|e| e.to_string())?;
         let mut key = Vec::new();
         spec.encode(&self.filter.key_form().apply(text), dialect, &mut key)?;
         let filter = self.hashing(spec.key_type())?;

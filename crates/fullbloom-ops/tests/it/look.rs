@@ -172,6 +172,17 @@ fn damaged_and_foreign_bytes_are_refused_in_words() {
 }
 
 #[test]
+fn text_is_refused_where_a_filter_records_integers_and_integers_where_it_records_text() {
+    for (file, fits, other) in [("long-keys", "long", "string"), ("text-keys", "string", "long")] {
+        let bytes = fullbloom_testkit::vectors::bytes(&format!("native/{file}.bloom"));
+        let look = open(file, bytes).unwrap();
+        assert!(look.lookup(0, b"7", Some(&fits.parse().unwrap())).is_ok(), "{file}");
+        assert!(look.lookup(0, b"7", Some(&other.parse().unwrap())).is_err(), "{file}");
+        assert!(look.lookup(0, b"7", None).is_ok(), "{file}");
+    }
+}
+
+#[test]
 fn numbers_in_a_filter_of_orc_are_found_and_their_probes_are_set() {
     let golden: Value =
         serde_json::from_slice(&fullbloom_testkit::vectors::bytes("orc/orc.json")).expect("JSON");
