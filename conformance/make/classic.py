@@ -54,10 +54,10 @@ class Classic:
     def __init__(self, corpus, name, specification, silent):
         self.system = System(corpus, name, specification, silent)
 
-    def golden(self, name, data, origin, found, absent, answers, **request):
+    def golden(self, name, data, origin, found, absent, answers, expect="exact", **request):
         file = self.system.file(f"{name}.bin", data, origin)
         keys = self.system.keys(name, found, absent, answers=answers, **request)
-        self.system.case(name, file, "filter", keys, "exact", "a sound filter")
+        self.system.case(name, file, "filter", keys, expect, "a sound filter")
 
     def damaged(self, name, data, of, expect, why):
         file = self.system.file(f"{name}.bin", data, f"made by conformance/make/classic.py from {of}.bin: {why}")

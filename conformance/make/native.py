@@ -65,7 +65,9 @@ def golden(made, tools):
         data = vectors(f"native/{name}.bloom")
         answers = tools.ask("native", data, absent, request)
         # Some hundred keys of thousands are enough, and a fraction of the manifest.
-        made.golden(name, data, origin, found[:: 1 + len(found) // 600], absent, answers, **request)
+        # A reader may refuse keys that it would have to convert.
+        expect = "safe" if name == "formed-keys" else "exact"
+        made.golden(name, data, origin, found[:: 1 + len(found) // 600], absent, answers, expect, **request)
 
 
 def built(made, tools):
