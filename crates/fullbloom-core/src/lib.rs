@@ -8,6 +8,9 @@
 
 extern crate alloc;
 
+#[cfg(not(any(feature = "std", feature = "libm")))]
+compile_error!("without the feature `std`, the feature `libm` is needed");
+
 pub mod bits;
 pub mod checksum;
 pub mod error;

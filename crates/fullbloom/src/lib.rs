@@ -94,9 +94,10 @@
 //! | `mmap` | yes | files mapped into memory |
 //! | `huge-pages` | no | large arrays in huge pages, by `madvise` on Linux |
 //! | `serde` | no | `Serialize` and `Deserialize` for [`Filter`]: its encoded bytes |
+//! | `libm` | no | arithmetic for builds without `std` |
 //! | `kernel-variable` | no | the environment variable `FULLBLOOM_KERNEL` forces a kernel |
 //!
-//! Without `std` the crate needs `alloc` only.
+//! Without `std` the crate needs `alloc`, and the feature `libm`.
 //!
 //! # Keys from untrusted sources
 //!

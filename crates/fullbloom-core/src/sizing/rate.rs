@@ -3,7 +3,7 @@
 
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
-use core::f64::consts::LN_2;
+use core::f64::consts::{LN_2, SQRT_2};
 
 /// Bloom's rate for `keys` keys in `bit_len` bits with `probes` independent probes: `(1 - e^(-kn/m))^k`.
 ///
@@ -181,8 +181,21 @@ pub fn estimated_keys(set_bits: u64, bit_len: u64, probes: u32) -> Option<f64> {
         return None;
     }
     let m = bit_len as f64;
-    // Not the logarithm of the platform: native files store the estimate, and are the same on all machines.
-    Some(-m / f64::from(probes) * libm::log1p(-(set_bits as f64) / m))
+    Some(m / f64::from(probes) * ln_ratio(m, (bit_len - set_bits) as f64))
+}
+
+/// The natural logarithm of `a / b`, for `0 < b <= a`. Native files store what follows from it, so it is not the
+/// platform's: additions, multiplications and divisions have the same result on all machines.
+fn ln_ratio(a: f64, b: f64) -> f64 {
+    // Halve `a` until the ratio is below the root of two and the series is short.
+    let (mut a, mut halvings) = (a, 0.0);
+    while a > SQRT_2 * b {
+        (a, halvings) = (a / 2.0, halvings + 1.0);
+    }
+    // ln(a / b) = 2 (z + z^3 / 3 + z^5 / 5 + ...) with |z| below 0.18
+    let z = (a - b) / (a + b);
+    let terms = (0..12).rev().fold(0.0, |sum, i| sum * z * z + 1.0 / f64::from(2 * i + 1));
+    halvings * LN_2 + 2.0 * z * terms
 }
 
 /// The same for positions that have a limit, from the bits below it. `set_bits(n)` counts the set bits among
@@ -217,6 +230,17 @@ mod tests {
         assert!((estimated_keys(set, m, k).unwrap() - n).abs() < 2.0);
         assert_eq!(estimated_keys(m, m, k), None);
         assert_eq!(estimated_keys(0, m, k), Some(0.0));
+    }
+
+    #[test]
+    fn our_logarithm_is_that_of_the_platform() {
+        let powers = (0..48).map(|i| 3f64.powi(i) / 2f64.powi(i / 2));
+        for a in powers.chain([512.0, 1e15, 281_474_976_710_656.0]) {
+            for share in [1e-9, 0.001, 0.25, 0.4999, 0.5, 0.7071, 0.7072, 0.999, 1.0 - 1e-12, 1.0] {
+                let (ours, theirs) = (ln_ratio(a, a * share), -f64::ln(share));
+                assert!((ours - theirs).abs() <= 4e-16 * theirs.max(1.0), "{a} {share}: {ours} {theirs}");
+            }
+        }
     }
 
     #[test]
