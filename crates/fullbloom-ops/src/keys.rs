@@ -7,7 +7,9 @@ use crate::report::Status;
 use crate::{database, sstable, table, text};
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Keys, Sstable};
-use fullbloom_table::EnginePrefix;
+use fullbloom_table::database::{Database, DatabaseLog};
+use fullbloom_table::{EnginePrefix, WriteKind};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -20,6 +22,8 @@ pub struct KeysOptions {
     pub snapshots: bool,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<EnginePrefix>,
+    /// Of databases, only the keys that are alive: the newest write decides.
+    pub live: bool,
 }
 
 /// What was found besides the keys.
@@ -58,6 +62,10 @@ pub type EachKey<'a> = dyn FnMut(&[u8], &KeyText) -> ControlFlow<()> + 'a;
 /// sstables or tables, one after the other.
 pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Result<KeysFound, Problem> {
     let (path, mut found) = (place.path(), KeysFound::default());
+    if options.live && place.kind() != PlaceKind::Database {
+        let why = "only a database knows which of its keys are alive";
+        return Err(Problem::at(path, Code::OptionRefused, why));
+    }
     match place.kind() {
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let walk = sstable::find(path, options.snapshots)?;
@@ -70,8 +78,17 @@ pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Res
         }
         PlaceKind::Database => {
             let own = database::own_tables(path)?;
-            own.problems.into_iter().chain(own.unflushed).for_each(|problem| found.add(problem));
+            own.problems.iter().cloned().for_each(|problem| found.add(problem));
+            if options.live {
+                database::live::keys(path, &own, options.prefix_extractor, &mut found, each)?;
+                return Ok(found);
+            }
             let _ = own.paths.iter().try_for_each(|path| of_table(path, options, &mut found, each));
+            let _ = own
+                .database
+                .unflushed
+                .iter()
+                .try_for_each(|log| of_log(&own.database, log, &mut found, each));
             found.add_deletions(path);
         }
         #[cfg(feature = "parquet")]
@@ -116,6 +133,31 @@ fn of_sstable(sstable: &Sstable, found: &mut KeysFound, each: &mut EachKey<'_>) 
         ));
     }
     flow
+}
+
+/// Hands out the keys of a log that are in no table yet, each once.
+fn of_log(
+    database: &Database,
+    log: &DatabaseLog,
+    found: &mut KeysFound,
+    each: &mut EachKey<'_>,
+) -> ControlFlow<()> {
+    // A range has no keys of its own.
+    let mut keys = BTreeSet::new();
+    let read = database::log::read(database, log, |write| {
+        if write.kind != WriteKind::DeleteRange {
+            keys.insert(write.key.to_vec());
+        }
+    });
+    match read {
+        Ok((record, problem)) => {
+            found.deletions += record.deletions;
+            problem.into_iter().for_each(|problem| found.add(problem));
+        }
+        Err(problem) => found.add(problem),
+    }
+    found.keys += keys.len() as u64;
+    keys.iter().try_for_each(|key| each(key, &KeyText::Bytes))
 }
 
 fn of_table(

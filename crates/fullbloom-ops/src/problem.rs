@@ -217,6 +217,8 @@ codes! {
     ManifestMissing = "manifest-missing", Note, Well;
     /// The write-ahead log holds writes that are in no table: their keys are in no filter.
     Unflushed = "unflushed", Warning, Well;
+    /// The write-ahead log does not end with a whole write, as after a crash: the rest is not read.
+    LogUnfinished = "log-unfinished", Warning, Well;
     /// Deleted keys are among the keys of the table or database.
     DeletedKeys = "deleted-keys", Warning, Well;
     /// The table or row group has no filter: every lookup in its range reads it.

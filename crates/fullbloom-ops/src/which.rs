@@ -12,8 +12,9 @@ use crate::{database, sstable, table, text};
 use fullbloom_dialects::Name;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Sstable, partition_key_type};
-use fullbloom_table::EnginePrefix;
+use fullbloom_table::database::{Database, DatabaseLog};
 use fullbloom_table::filter::Question;
+use fullbloom_table::{EnginePrefix, WriteKind};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -47,7 +48,7 @@ pub struct Answers {
     /// The same, to be opened: it may be no text.
     #[serde(skip)]
     pub place: PathBuf,
-    /// `filter`, `sstable`, `table` or `column`.
+    /// `filter`, `sstable`, `table`, `column`, or `log` for a write-ahead log.
     pub kind: &'static str,
     /// For each key, in order: `maybe`, `no`, or `unknown` if the filter cannot be read.
     pub answers: Vec<&'static str>,
@@ -162,8 +163,13 @@ pub fn which(
         }
         PlaceKind::Database => {
             let own = database::own_tables(path)?;
-            report.problems.extend(own.problems.into_iter().chain(own.unflushed));
+            report.problems.extend(own.problems);
             each(&own.paths, |path| of_table(path, options), report, watch);
+            for log in &own.database.unflushed {
+                let found = of_log(&own.database, log, options);
+                let _ = watch.found(&found);
+                report.add(found);
+            }
         }
         PlaceKind::Table => each(&[path.to_owned()], |path| of_table(path, options), report, watch),
         PlaceKind::Filter => {
@@ -375,6 +381,31 @@ fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
     match found {
         Ok(record) => Found { record, problems: Vec::new() },
         Err(problem) => unknown(path, "table", options, problem),
+    }
+}
+
+/// Whether the keys are among the writes of a log that are in no table yet. A key that was deleted there is,
+/// too: a lookup ends with it.
+fn of_log(database: &Database, log: &DatabaseLog, options: &WhichOptions) -> Found<Answers> {
+    let mut found = vec![false; options.keys.len()];
+    let read = database::log::read(database, log, |write| {
+        for (key, found) in options.keys.iter().zip(&mut found) {
+            *found |= match write.kind {
+                WriteKind::DeleteRange => (write.key..write.end).contains(&key.as_slice()),
+                _ => write.key == key.as_slice(),
+            };
+        }
+    });
+    match read {
+        Ok((record, problem)) => {
+            let reason = found.contains(&true).then(|| "written, and in no table yet".to_owned());
+            let rest = record.unread_from.map(|_| "its end is not read".to_owned());
+            // What is not read may hold any key.
+            let found = found.into_iter().map(|found| found || record.unread_from.is_some());
+            let record = Answers { reason: reason.or(rest), ..answers(&log.path, "log", found) };
+            Found { record, problems: problem.into_iter().collect() }
+        }
+        Err(problem) => unknown(&log.path, "log", options, problem),
     }
 }
 

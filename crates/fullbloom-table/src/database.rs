@@ -26,8 +26,36 @@ pub struct Database {
     pub tables: Vec<DatabaseTable>,
     /// Tables in the MANIFEST that are not in the directory.
     pub missing: Vec<MissingTable>,
-    /// Write-ahead logs with writes that may be in no table yet, by number: path and bytes.
-    pub unflushed: Vec<(PathBuf, u64)>,
+    /// Write-ahead logs with writes that may be in no table yet, by number.
+    pub unflushed: Vec<DatabaseLog>,
+    /// The column families of the MANIFEST.
+    pub families: Vec<FamilyOfLog>,
+    /// LevelDB's log before the last.
+    previous_log: u64,
+}
+
+/// A column family, as far as the logs are concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FamilyOfLog {
+    /// Its number in logs.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Logs with smaller numbers hold nothing of it that is not in tables.
+    least_log: u64,
+}
+
+/// A write-ahead log.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DatabaseLog {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub file_len: u64,
+    /// Its number.
+    pub number: u64,
 }
 
 /// A table file.
@@ -58,6 +86,8 @@ pub struct Place {
     pub level: u32,
     /// The table's bytes, as the MANIFEST has it.
     pub file_len: u64,
+    /// The largest sequence number in the table, as the MANIFEST has it; 0 in LevelDB.
+    pub last_sequence: u64,
 }
 
 /// A missing table.
@@ -120,7 +150,15 @@ impl Database {
         // Without a MANIFEST every log may be needed. The engines leave an empty one behind.
         let is_needed = |number: u64| contents.as_ref().is_none_or(|manifest| manifest.needs_log(number));
         let unflushed = logs.into_iter().filter(|(number, (_, len))| *len > 0 && is_needed(*number));
-        let unflushed = unflushed.map(|(_, log)| log).collect();
+        let log = |(number, (path, file_len))| DatabaseLog { path, file_len, number };
+        let unflushed = unflushed.map(log).collect();
+        let families = contents.iter().flat_map(|contents| &contents.families).map(|family| FamilyOfLog {
+            id: family.id,
+            name: family.name.clone(),
+            least_log: family.log_number,
+        });
+        let families = families.collect();
+        let previous_log = contents.as_ref().map_or(0, |contents| contents.previous_log);
         let (mut tables, mut missing) = (Vec::new(), Vec::new());
         for family in contents.into_iter().flat_map(|contents| contents.families) {
             for file in family.files {
@@ -128,8 +166,12 @@ impl Database {
                 let names = [format!("{:06}.sst", file.number), format!("{:06}.ldb", file.number)];
                 match names.iter().find_map(|name| found.remove(name)) {
                     Some((path, file_len)) => {
-                        let place =
-                            Place { family: family.name.clone(), level: file.level, file_len: file.file_len };
+                        let place = Place {
+                            family: family.name.clone(),
+                            level: file.level,
+                            file_len: file.file_len,
+                            last_sequence: file.last_sequence,
+                        };
                         tables.push(DatabaseTable { path, file_len, place: Some(place) });
                     }
                     None => missing.push(MissingTable { family: family.name.clone(), file }),
@@ -138,7 +180,14 @@ impl Database {
         }
         let rest = found.into_values().map(|(path, file_len)| DatabaseTable { path, file_len, place: None });
         tables.extend(rest);
-        Ok(Database { manifest, tables, missing, unflushed })
+        Ok(Database { manifest, tables, missing, unflushed, families, previous_log })
+    }
+
+    /// Whether writes to a column family in the log of this number may be in no table yet. Writes to a family that
+    /// was dropped count for nothing.
+    pub fn needs(&self, family: u32, log: u64) -> bool {
+        let least = self.families.iter().find(|known| known.id == family).map(|known| known.least_log);
+        !self.has_levels() || log == self.previous_log || least.is_some_and(|least| least <= log)
     }
 
     /// Whether tables have levels.

@@ -56,6 +56,7 @@ mod separator;
 mod source;
 mod tables;
 mod verify;
+mod wal;
 pub mod writer;
 
 pub use cache::{BlockCache, CacheCounts};
@@ -79,3 +80,4 @@ pub use role::Role;
 pub use source::{PlainFile, Source};
 pub use tables::{Member, ReadCounts, Tables};
 pub use verify::Verification;
+pub use wal::{LogEnd, LogWrite, WriteKind, read_log};

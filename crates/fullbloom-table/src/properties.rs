@@ -3,6 +3,7 @@
 use crate::block::{Block, Entries};
 use crate::bytes::cursor;
 use crate::error::Problem;
+use std::ops::Range;
 
 /// A table's properties; all absent in LevelDB's tables.
 ///
@@ -59,6 +60,12 @@ impl Properties {
     /// A property that is `1` or `0`; `absent` if it does not exist.
     pub fn flag(&self, name: &str, absent: bool) -> bool {
         self.with(name, |value| Some(value == b"1")).unwrap_or(absent)
+    }
+
+    /// Whether the table was made to be ingested: all its entries have the sequence number that the MANIFEST
+    /// records for it.
+    pub fn is_external(&self) -> bool {
+        self.with("rocksdb.external_sst_file.version", |_| Some(())).is_some()
     }
 
     /// Keys and deletions in the table, every version counted.
@@ -132,4 +139,19 @@ impl Properties {
     pub fn timestamps_stored(&self) -> bool {
         self.number("rocksdb.user.defined.timestamps.persisted").unwrap_or(1) != 0
     }
+}
+
+/// Where the bytes of a properties block at `offset` of its file have the sequence number that an ingested table
+/// gets; `None` in other tables.
+pub(crate) fn place_of_sequence(bytes: &[u8], offset: u64) -> Option<Range<usize>> {
+    let block = Block::new(bytes, offset).ok()?;
+    let mut entries = block.entries();
+    while entries.advance().ok()? {
+        if entries.key() == b"rocksdb.external_sst_file.global_seqno" {
+            let value = entries.value();
+            let at = (value.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+            return (value.len() == 8 && at + 8 <= bytes.len()).then_some(at..at + 8);
+        }
+    }
+    None
 }

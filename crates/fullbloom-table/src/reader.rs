@@ -18,7 +18,7 @@ use crate::index::{IndexShape, end_of};
 use crate::internal_key::KeyOrder;
 use crate::kept::{Decoded, Fetched, KeptBlock};
 use crate::metaindex::{FilterLayout, Metaindex};
-use crate::properties::Properties;
+use crate::properties::{self, Properties};
 use crate::role::Role;
 use crate::source::{PlainFile, Source};
 use crate::{EnginePrefix, PrefixExtractor};
@@ -344,9 +344,25 @@ impl<S: Source> Table<S> {
     fn read_stored(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
         let stored = self.read_raw(handle, role)?;
         if !self.options.skip_checksums {
-            self.check(&stored, handle.offset, role)?;
+            self.check(&stored, handle.offset, role).or_else(|wrong| match role {
+                Role::Properties if self.check_before_ingestion(&stored, handle.offset) => Ok(()),
+                _ => Err(wrong),
+            })?;
         }
         Ok(stored)
+    }
+
+    /// Whether the checksum of the properties is the one they had before the table was ingested. RocksDB then writes
+    /// a sequence number into them, where there were zeros, and leaves the checksum as it is
+    /// (`write_global_seqno`).
+    fn check_before_ingestion(&self, stored: &[u8], offset: u64) -> bool {
+        let (block, trailer) = stored.split_at(stored.len() - TRAILER_LEN as usize);
+        let is_plain = trailer[0] == 0;
+        let place = is_plain.then(|| properties::place_of_sequence(block, offset)).flatten();
+        let Some(place) = place else { return false };
+        let mut before = stored.to_vec();
+        before[place].fill(0);
+        self.check(&before, offset, Role::Properties).is_ok()
     }
 
     fn read_raw(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
@@ -440,7 +456,7 @@ impl<S: Source> Table<S> {
     }
 
     /// The order of the keys; `None` when the table's comparator is not supported.
-    pub(crate) fn order(&self) -> Option<KeyOrder> {
+    pub fn order(&self) -> Option<KeyOrder> {
         self.order
     }
 }

@@ -13,15 +13,16 @@ use std::path::PathBuf;
 /// One key per line, in the order of the file. Partition keys of Cassandra are written in the types that
 /// Statistics.db records, as check --key-type reads them; a key that is not of its type is written in hex
 /// after 0x. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. The keys
-/// of a database are those of its tables, one table after the other: deleted keys are among them, and keys
-/// that are still in its write-ahead log are not; a warning says so. Exit status: 0 if keys were printed, 1
-/// if no key was found or the file could not be read to its end, 2 on errors.
+/// of a database are those of its tables, one table after the other, then those of its write-ahead logs that
+/// are in no table yet: deleted keys are among them, and a warning says so. With --live it is the keys that a
+/// read would find, each once. Exit status: 0 if keys were printed, 1 if no key was found or the file could
+/// not be read to its end, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom keys nb-1-big-Filter.db
   fullbloom keys --hex 000123.sst
-  fullbloom keys db/ | sort -u > keys.txt
+  fullbloom keys --live db/ > keys.txt
   fullbloom keys people.parquet --column id
   fullbloom keys --hex old/000123.sst | fullbloom check --hex -v new/000123.sst")]
 pub struct Args {
@@ -36,6 +37,10 @@ pub struct Args {
     /// End keys with a zero byte instead of a newline
     #[arg(short = '0', long)]
     null: bool,
+
+    /// Of a database, only keys that are alive: of all tables and write-ahead logs the newest write decides
+    #[arg(long)]
+    live: bool,
 
     /// The column of Parquet files
     #[arg(long, value_name = "NAME")]
@@ -56,6 +61,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         column: args.column.clone(),
         snapshots: args.snapshots,
         prefix_extractor: args.prefix_extractor,
+        live: args.live,
     };
     let mut out = Output::stdout();
     let end = if args.null { 0 } else { b'\n' };

@@ -30,7 +30,9 @@ pub fn database(report: &InspectReport, width: Option<usize>, summary: bool) -> 
         text += &rows_table(&rows, width);
     }
     let of_tables = rows.iter().flat_map(|(_, problems)| problems.iter());
-    let is_shown = |problem: &&Problem| matches!(problem.code, Code::TableMissing | Code::Unflushed);
+    let is_shown = |problem: &&Problem| {
+        matches!(problem.code, Code::TableMissing | Code::Unflushed | Code::LogUnfinished)
+    };
     text += &each("  ", of_tables.chain(report.problems.iter().filter(is_shown)));
     text.push('\n');
     text + &levels_table(&report.summary.levels, width)

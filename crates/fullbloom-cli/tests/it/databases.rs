@@ -106,34 +106,140 @@ fn tables_that_are_cut_gone_or_not_of_the_database_are_told() {
     assert!(verified.text().contains("not in the MANIFEST"), "{verified:?}");
 }
 
+/// A write-ahead log of these writes to the default column family: tag, key, and the value or the end of a range.
+fn log(first: u64, writes: &[(u8, &str, Option<&str>)]) -> Vec<u8> {
+    let mut batch = first.to_le_bytes().to_vec();
+    batch.extend_from_slice(&(writes.len() as u32).to_le_bytes());
+    for (tag, key, more) in writes {
+        batch.push(*tag);
+        for text in [Some(*key), *more].into_iter().flatten() {
+            batch.push(text.len() as u8); // shorter than 128
+            batch.extend_from_slice(text.as_bytes());
+        }
+    }
+    let sum = crc32c(&[&[1][..], &batch].concat()).rotate_right(15).wrapping_add(0xa282_ead8);
+    [&sum.to_le_bytes()[..], &(batch.len() as u16).to_le_bytes(), &[1], &batch].concat()
+}
+
+/// CRC-32C, bit by bit.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 })
+    })
+}
+
 #[test]
 fn writes_that_are_only_in_the_log_are_seen() {
-    for (engine, key) in [("leveldb", "key00000042"), ("rocksdb", "user000001")] {
+    for engine in ["leveldb", "rocksdb"] {
         let dir = database(engine);
-        let commands = [&["which", "-e", key][..], &["keys"], &["inspect", "--json"]];
+        let path = dir.arg("");
         // Logs that are empty, or older than the MANIFEST's log number, hold nothing new.
         dir.file("000099.log", b"");
         dir.file("000001.log", b"in tables already");
-        for command in commands {
-            let out = run(&[command, &[&dir.arg("")]].concat(), b"").exits(0);
-            assert!(!out.err.contains("log"), "{out:?}");
-        }
-        let before = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
-        dir.file("000099.log", [7; 3000]);
-        for command in &commands[..2] {
-            let out = run(&[*command, &[&*dir.arg("")]].concat(), b"").exits(0);
-            let warned = "000099.log holds 2.9 KiB";
-            assert!(out.err.contains(warned) && out.err.contains("hint: flush"), "{out:?}");
-        }
-        // A live database is well, but this is said.
-        let after = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
-        assert_eq!(before["places"], after["places"]);
-        let problem = &after["problems"][0];
-        assert_eq!((&problem["code"], &problem["severity"]), (&"unflushed".into(), &"warning".into()));
+        let keys = |more: &[&str]| run(&[&["keys", &path], more].concat(), b"").exits(0);
+        let before = keys(&["--live"]);
+        let deleted = before.text().lines().next().unwrap().to_owned();
+        run(&["which", "-e", "only in the log", &path], b"").exits(1);
+        dir.file(
+            "000099.log",
+            log(1 << 40, &[(1, "only in the log", Some("v")), (0, &deleted, None), (2, "merged", Some("+"))]),
+        );
+        let found = run(&["which", "-e", "only in the log", &path], b"").exits(0);
+        assert!(found.text().contains("000099.log (written, and in no table yet)"), "{found:?}");
+        assert!(run(&["which", "-e", "nowhere", &path], b"").text().contains("no       "), "{engine}");
+        let all = keys(&[]);
+        assert!(all.text().ends_with("merged\nonly in the log\n") && all.err.contains("deletion"), "{all:?}");
+        let mut expected: Vec<&str> = before
+            .text()
+            .lines()
+            .filter(|key| *key != deleted)
+            .chain(["merged", "only in the log"])
+            .collect();
+        let live = keys(&["--live"]);
+        let mut found: Vec<&str> = live.text().lines().collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        let seen = run(&["inspect", "--json", &path], b"").exits(0).json();
+        let log = &seen["summary"]["databases"][0]["logs"][0];
+        assert_eq!(
+            (&log["writes"], &log["deletions"], &log["unread_from"]),
+            (&3.into(), &1.into(), &Value::Null)
+        );
+        assert_eq!(seen["problems"].as_array().unwrap().last().unwrap()["code"], "unflushed");
+    }
+}
+
+#[test]
+fn a_torn_log_is_read_to_its_last_whole_write_and_that_is_said() {
+    let dir = database("rocksdb");
+    let path = dir.arg("");
+    let whole =
+        [log(1 << 40, &[(1, "first", Some("v"))]), log((1 << 40) + 1, &[(1, "torn", Some("v"))])].concat();
+    for cut in 1..20 {
+        dir.file("000099.log", &whole[..whole.len() - cut]);
+        let keys = run(&["keys", "--live", &path], b"").exits(0);
+        assert!(keys.text().lines().any(|key| key == "first"), "{keys:?}");
         assert!(
-            run(&["inspect", "--summary", &dir.arg("")], b"").exits(0).text().contains("000099.log holds")
+            !keys.text().lines().any(|key| key == "torn") && keys.err.contains("as after a crash"),
+            "{keys:?}"
         );
     }
+    // What is not read may hold any key: the answer is no "no".
+    let answer = run(&["which", "-e", "torn", &path], b"").exits(0);
+    assert!(
+        answer.text().contains("maybe    ") && answer.text().contains("its end is not read"),
+        "{answer:?}"
+    );
+    for garbage in [vec![9; 3000], b"not a log".to_vec(), vec![0xff; 40_000]] {
+        dir.file("000099.log", garbage);
+        for command in [&["keys"][..], &["keys", "--live"], &["which", "-e", "k"], &["inspect"]] {
+            let out = run(&[command, &[&path]].concat(), b"").exits(0);
+            assert!(format!("{}{}", out.text(), out.err).contains("000099.log"), "{out:?}");
+        }
+    }
+}
+
+#[test]
+fn ranges_and_keys_that_are_deleted_are_not_alive() {
+    let dir = database("rocksdb");
+    let path = dir.arg("");
+    let live = || -> Vec<String> {
+        run(&["keys", "--live", &path], b"").text().lines().map(str::to_owned).collect()
+    };
+    let before = live();
+    let in_range = |key: &String| ("key00000100".."key00000200").contains(&key.as_str());
+    assert!(before.iter().filter(|key| in_range(key)).count() > 50, "{before:?}");
+    dir.file(
+        "000099.log",
+        log(1 << 40, &[(0xf, "key00000100", Some("key00000200")), (1, "key00000150", Some("again"))]),
+    );
+    let after = live();
+    let expected: Vec<String> =
+        before.iter().filter(|key| !in_range(key) || *key == "key00000150").cloned().collect();
+    assert_eq!(after, expected);
+    // Only a database knows it.
+    run(
+        &["keys", "--live", &dir.arg(&dir.names().into_iter().find(|name| name.ends_with(".sst")).unwrap())],
+        b"",
+    )
+    .fails_with("only a database knows");
+    fs::remove_file(dir.path("CURRENT")).unwrap();
+    run(&["keys", "--live", &path], b"").exits(2);
+}
+
+#[test]
+fn a_database_that_has_only_a_log_is_read() {
+    let dir = Dir::new();
+    dir.file("000003.log", log(1, &[(1, "one", Some("v")), (1, "two", Some("v"))]));
+    let path = dir.arg("");
+    dir.file("CURRENT", "MANIFEST-000001\n");
+    dir.file("MANIFEST-000001", "");
+    assert_eq!(run(&["keys", "--live", &path], b"").exits(0).text(), "one\ntwo\n");
+    run(&["which", "-e", "two", &path], b"").exits(0);
+    run(&["which", "-e", "three", &path], b"").exits(1);
+    let seen = run(&["inspect", "--json", &path], b"").exits(0).json();
+    assert_eq!(seen["summary"]["databases"][0]["logs"][0]["writes"], 2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `inspect` of a database.
 
-use super::{find, levels, look, missing, unflushed};
+use super::log::{self, LogRecord};
+use super::{find_with_logs, levels, look, missing};
 use crate::inspect::{InspectSummary, Inspected};
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -18,6 +19,8 @@ pub struct DatabaseSummary {
     pub tables: u64,
     /// The MANIFEST that the levels are from; null if levels are unknown.
     pub manifest: Option<String>,
+    /// The write-ahead logs that may hold writes that are in no table.
+    pub logs: Vec<LogRecord>,
 }
 
 /// Inspects every table, several at once.
@@ -26,7 +29,7 @@ pub(crate) fn inspect(
     strips: bool,
     watch: &mut dyn Watch<Inspected>,
 ) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    let database = find(path)?;
+    let database = find_with_logs(path)?;
     let mut problems = Vec::new();
     let manifest = match &database.manifest {
         Some(Ok(path)) => Some(path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
@@ -52,7 +55,8 @@ pub(crate) fn inspect(
         flow
     });
     problems.extend(database.missing.iter().map(|table| missing(path, table).1));
-    problems.extend(unflushed(path, &database));
+    let (logs, of_logs) = log::inspect(&database);
+    problems.extend(of_logs);
     let tables = found.iter().filter_map(|found| match &found.record {
         Inspected::Table(record) => Some(record),
         _ => None,
@@ -63,6 +67,7 @@ pub(crate) fn inspect(
             path: path.display().to_string(),
             tables: database.tables.len() as u64,
             manifest,
+            logs,
         }],
         ..InspectSummary::default()
     };

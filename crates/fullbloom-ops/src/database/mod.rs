@@ -3,7 +3,9 @@
 mod inspect;
 mod last;
 mod levels;
+pub(crate) mod live;
 mod lock;
+pub(crate) mod log;
 mod next;
 mod plan;
 mod split;
@@ -14,6 +16,7 @@ pub(crate) use inspect::inspect;
 pub use last::LastDatabase;
 pub use levels::{LevelTotals, LevelsSum};
 pub(crate) use lock::{Locked, lock};
+pub use log::LogRecord;
 pub(crate) use plan::plan;
 pub use plan::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
 pub use split::{Curves, LevelKeys, MOST_BITS, Share};
@@ -22,7 +25,6 @@ pub(crate) use verify::{verify, verify_alone};
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::table::{self, TableRecord};
-use crate::text;
 use fullbloom_table::database::{Database, DatabaseTable, MissingTable};
 use std::path::{Path, PathBuf};
 
@@ -60,35 +62,30 @@ fn of_stray(table: &DatabaseTable, mut problems: Vec<Problem>, is_read: bool) ->
     problems
 }
 
+/// A database with tables, or with writes in its logs.
+fn find_with_logs(path: &Path) -> Result<Database, Problem> {
+    match Database::open(path) {
+        Ok(database) if !database.unflushed.is_empty() => Ok(database),
+        _ => find(path),
+    }
+}
+
 /// The tables that belong to a database, for a command that reads their keys or changes them, and the
 /// problems of the others.
 pub(crate) struct OwnTables {
+    pub(crate) database: Database,
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) problems: Vec<Problem>,
-    /// That further keys are in no table.
-    pub(crate) unflushed: Option<Problem>,
 }
 
 pub(crate) fn own_tables(path: &Path) -> Result<OwnTables, Problem> {
-    let database = find(path)?;
+    let database = find_with_logs(path)?;
     let (strays, own): (Vec<_>, Vec<_>) =
         database.tables.iter().partition(|table| is_stray(&database, table));
     let mut problems: Vec<Problem> = strays.iter().map(|table| stray(table)).collect();
     problems.extend(database.missing.iter().map(|table| missing(path, table).1));
     let paths = own.iter().map(|table| table.path.clone()).collect();
-    Ok(OwnTables { paths, problems, unflushed: unflushed(path, &database) })
-}
-
-/// The problem of a database whose write-ahead logs hold writes that may be in no table.
-fn unflushed(path: &Path, database: &Database) -> Option<Problem> {
-    let bytes = text::bytes(database.unflushed.iter().map(|(_, len)| len).sum());
-    let (log, hold) = match database.unflushed.as_slice() {
-        [] => return None,
-        [(log, _)] => (log.file_name().unwrap_or_default().to_string_lossy().into_owned(), "holds"),
-        logs => (format!("{} write-ahead logs", logs.len()), "hold"),
-    };
-    let why = format!("{log} {hold} {bytes} of writes that are in no table: their keys are not seen here");
-    Some(Problem::at(path, Code::Unflushed, why))
+    Ok(OwnTables { database, paths, problems })
 }
 
 /// Inspects a table that was given by name. It is judged as in its directory: what the MANIFEST there records

@@ -35,6 +35,9 @@ pub struct ManifestFile {
     pub smallest: Vec<u8>,
     /// Its last key.
     pub largest: Vec<u8>,
+    /// The largest sequence number in it; 0 in LevelDB, which does not record it. All entries of a table that was
+    /// ingested have this one, whatever the table says.
+    pub last_sequence: u64,
 }
 
 /// The contents of a record.
@@ -125,14 +128,15 @@ fn new_file(cursor: &mut Cursor<'_>, form: u32) -> Result<ManifestFile, Problem>
     let mut path_id = if form == 102 { cursor.varint32("path")? } else { 0 };
     let file_len = cursor.varint64("file length")?;
     let (smallest, largest) = (key(cursor, "first key")?, key(cursor, "last key")?);
+    let mut last_sequence = 0;
     if form != 7 {
         cursor.varint64("first sequence number")?;
-        cursor.varint64("last sequence number")?;
+        last_sequence = cursor.varint64("last sequence number")?;
     }
     if form == 103 {
         path_id = file_parts(cursor)?;
     }
-    Ok(ManifestFile { number, level, file_len, path_id, smallest, largest })
+    Ok(ManifestFile { number, level, file_len, path_id, smallest, largest, last_sequence })
 }
 
 /// The parts after a new file; only its directory is used here.

@@ -8,6 +8,9 @@
 //!
 //! The checksum is the masked CRC-32C of type and bytes. A log that is being written, or whose writer was cut
 //! off, may end anywhere: an unfinished record at its end is ignored. Any other damage is an error.
+//!
+//! RocksDB also writes over old write-ahead logs: types 5 to 8 are 1 to 4 with the log's number after the
+//! type, and a fragment of another number ends the log. Fragments of types from 128 on may be passed over.
 
 use crate::bytes::u32_at;
 use crate::checksum::mask;
@@ -24,11 +27,25 @@ const FIRST: u8 = 2;
 const MIDDLE: u8 = 3;
 const LAST: u8 = 4;
 
+/// The same types in a log that is written over an old one; its number follows the type.
+const RECYCLED_FULL: u8 = 5;
+const RECYCLED_LAST: u8 = 8;
+
+/// Bytes of the log's number.
+const LOG_NUMBER: usize = 4;
+
+/// Types with this bit may be passed over by who does not know them.
+const MAY_BE_IGNORED: u8 = 1 << 7;
+
 /// The records of a log, in order.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {
     log: &'a [u8],
     offset: usize,
+    /// Of a write-ahead log, which may be written over an old one: its number.
+    number: Option<u32>,
+    /// What follows belongs to the log that this one is written over.
+    is_over_old: bool,
 }
 
 /// A part of a record.
@@ -47,7 +64,23 @@ pub(crate) struct Record {
 
 impl<'a> Records<'a> {
     pub(crate) fn new(log: &'a [u8]) -> Records<'a> {
-        Records { log, offset: 0 }
+        Records { log, offset: 0, number: None, is_over_old: false }
+    }
+
+    /// The records of the write-ahead log of this number.
+    pub(crate) fn of_wal(log: &'a [u8], number: u64) -> Records<'a> {
+        // RocksDB stores the lower half of the number.
+        Records { log, offset: 0, number: Some(number as u32), is_over_old: false }
+    }
+
+    /// Whether the log ended where an older one goes on, over which it is written.
+    pub(crate) fn is_over_old(&self) -> bool {
+        self.is_over_old
+    }
+
+    /// Where the last record ended.
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The next record; `None` at the end, even in the middle of a record.
@@ -91,7 +124,9 @@ impl<'a> Records<'a> {
                 self.offset += BLOCK - at % BLOCK; // preallocated and not used
                 continue;
             }
-            if HEADER + len > BLOCK - at % BLOCK {
+            let is_recycled = self.number.is_some() && matches!(kind, RECYCLED_FULL..=RECYCLED_LAST);
+            let header = HEADER + if is_recycled { LOG_NUMBER } else { 0 };
+            if header + len > BLOCK - at % BLOCK {
                 let (got, allowed) = (len as i128, "what is left of the block of 32 KiB");
                 return Err(Problem::Value {
                     field: "fragment length",
@@ -100,12 +135,20 @@ impl<'a> Records<'a> {
                     allowed,
                 });
             }
-            let Some(bytes) = rest.get(HEADER..HEADER + len) else { return Ok(None) };
-            let computed = mask(crc32c::crc32c(&rest[6..HEADER + len]));
+            let Some(bytes) = rest.get(header..header + len) else { return Ok(None) };
+            if is_recycled && self.number != Some(u32_at(rest, HEADER)) {
+                self.is_over_old = true;
+                return Ok(None);
+            }
+            let computed = mask(crc32c::crc32c(&rest[6..header + len]));
             if computed != stored {
                 return Err(Problem::Checksum { of: "record", at: at as u64, stored, computed });
             }
-            self.offset += HEADER + len;
+            self.offset += header + len;
+            if self.number.is_some() && kind & MAY_BE_IGNORED != 0 {
+                continue;
+            }
+            let kind = if is_recycled { kind - LOG_NUMBER as u8 } else { kind };
             return Ok(Some(Fragment { at: at as u64, kind, bytes }));
         }
     }

@@ -10,7 +10,9 @@ pub use edit::ManifestFile;
 
 use crate::error::Problem;
 use edit::Edit;
-use log::Records;
+pub(crate) use log::Records;
+#[cfg(test)]
+pub(crate) use log::write as write_records;
 use std::collections::BTreeMap;
 
 /// The state that a MANIFEST describes.
