@@ -96,6 +96,11 @@ pub fn time_of_all(threads: usize, what: impl FnOnce()) -> f64 {
     if threads > 1 {
         return time(threads, what);
     }
+    cpu_seconds(what)
+}
+
+/// How many seconds of CPU time all threads take for this.
+pub fn cpu_seconds(what: impl FnOnce()) -> f64 {
     let start = now(libc::CLOCK_PROCESS_CPUTIME_ID);
     what();
     now(libc::CLOCK_PROCESS_CPUTIME_ID) - start

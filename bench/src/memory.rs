@@ -170,3 +170,11 @@ fn available() -> Option<u64> {
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
 }
+
+/// The most memory that this process has had, in MiB; 0 where the system does not tell.
+pub fn peak_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.unwrap_or(0) / 1024
+}
