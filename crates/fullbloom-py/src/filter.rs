@@ -336,14 +336,15 @@ impl Filter {
         self.held.write(py, |filter| filter.advance(now).map_err(errors::size))
     }
 
-    /// The number of keys: counted by native filters, estimated for others.
+    /// The number of keys: counted by compact and dynamic filters, estimated for others.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        if let Some(keys) = self.of_native(py, |facts| Some(facts.keys))? {
-            return Ok(keys as usize);
-        }
-        match self.estimated_keys(py)? {
-            Some(keys) if keys < 1e18 => Ok(keys.round() as usize),
-            _ => Err(errors::value("the number of keys cannot be estimated: too many bits are set")),
+        let keys = match self.of_native(py, |facts| Some(facts.keys))? {
+            Some(keys) => Some(keys),
+            None => self.estimated_keys(py)?.map(|keys| keys.round() as u64),
+        };
+        match keys.and_then(|keys| isize::try_from(keys).ok()) {
+            Some(keys) => Ok(keys as usize),
+            None => Err(errors::value("the number of keys cannot be estimated: too many bits are set")),
         }
     }
 
@@ -596,8 +597,9 @@ impl Filter {
             let (dialect, geometry) = (filter.dialect(), filter.geometry());
             let kind = filter.kind().filter(|kind| *kind != Kind::Fast);
             let kind = kind.map_or(String::new(), |kind| format!(", {kind}"));
-            let keys = filter.native_facts().map_or(String::new(), |facts| {
-                format!("{}{} keys, ", if facts.keys_are_estimated { "about " } else { "" }, facts.keys)
+            let keys = filter.native_facts().map_or(String::new(), |facts| match facts.keys {
+                u64::MAX => "too many keys to estimate, ".to_owned(),
+                keys => format!("{}{keys} keys, ", if facts.keys_are_estimated { "about " } else { "" }),
             });
             let (bits, probes) = (geometry.bit_len, geometry.probes);
             let locked = if filter.is_locked() { ", locked" } else { "" };

@@ -142,6 +142,11 @@ def test_the_bytes_are_the_same_when_far_more_keys_come_than_expected(spark):
     alone = Filter.build(rows(df, "key"), 0.01, expected_keys=10_000).to_bytes()
     with pytest.warns(RuntimeWarning, match="keys are in the filter where 10000 were expected"):
         assert fs.build(df, "key", 0.01, 10_000).to_bytes() == alone
+    with pytest.warns(RuntimeWarning, match="far more keys are in the filter where 1 were expected"):
+        full = fs.build(df, "key", 0.01, 1)
+    assert full.filter.estimated_keys is None and "too many keys to estimate" in repr(full.filter)
+    with pytest.raises(ValueError, match="too many bits"):
+        len(full.filter)
 
 
 @pytest.mark.parametrize("dialect", ["native", "spark-2"])

@@ -17,7 +17,8 @@ use fullbloom_core::sizing::Geometry;
 /// A key inserted by one thread is found by every thread that synchronises with the insertion. Of several
 /// insertions of one key, concurrent or not, exactly one returns "new", unless the key was already reported present
 /// as a false positive. Lookups never wait. An insertion waits for one into the same part of the array, of which
-/// there are up to 1,024.
+/// there are up to 1,024: so signal handlers must not insert, nor must a forked process if a thread of its parent
+/// was inserting.
 ///
 /// ```
 /// use fullbloom::SharedFilter;
@@ -234,6 +235,8 @@ impl From<Filter> for SharedFilter {
     /// Converts the filter into a shared one with the same keys. No bit is copied.
     fn from(filter: Filter) -> Self {
         let Filter { native, bits } = filter;
+        // Insertions through a shared reference could not forget the number of keys that a file said.
+        let native = Native { keys: None, ..native };
         SharedFilter { lines: SharedLines::new(native.shape, bits), native }
     }
 }

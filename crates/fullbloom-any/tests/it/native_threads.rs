@@ -3,10 +3,9 @@
 
 use crate::common::cases;
 
-use fullbloom::Hashing;
-use fullbloom::SharedFilter;
 use fullbloom::bulk::Builder;
 use fullbloom::keys::Column;
+use fullbloom::{Filter, Hashing, SharedFilter};
 use fullbloom_testkit::keys::mix;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -198,4 +197,20 @@ fn building_in_parts_gives_the_same_filter() {
         let built = builder.build();
         assert!(built.encode() == direct.encode());
     }
+}
+
+#[test]
+fn a_filter_from_a_file_forgets_its_number_of_keys_when_it_is_shared() {
+    let mut alone = Filter::with_fpr(100_000, 0.01).unwrap();
+    alone.insert_batch(&Column(&(0..10u64).collect::<Vec<_>>())).unwrap();
+    let shared = SharedFilter::from(Filter::decode(&alone.encode()).unwrap());
+    for key in 10..50_000u64 {
+        shared.insert(key);
+    }
+    alone.insert_batch(&Column(&(10..50_000u64).collect::<Vec<_>>())).unwrap();
+    assert_eq!(shared.snapshot().unwrap().keys(), alone.keys());
+    assert!(shared.encode().unwrap() == alone.encode());
+    let mut emptied = shared;
+    emptied.clear();
+    assert_eq!(emptied.into_filter().keys(), 0);
 }

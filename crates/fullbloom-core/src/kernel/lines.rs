@@ -28,17 +28,23 @@ pub struct Probes {
 /// The cyclic runs of one number of lanes, by first lane. The top bit of a word is set if the run has its
 /// lane.
 #[derive(Debug, PartialEq, Eq)]
-#[repr(align(32))]
-pub struct Rows([[u32; 8]; 8]);
+#[repr(C, align(32))]
+pub struct Rows {
+    runs: [[u32; 8]; 8],
+    /// The bits of a field that are a shift count, in every lane: read by the assembly, behind the runs.
+    shifts: [u32; 8],
+}
+
+const _: () = assert!(core::mem::offset_of!(Rows, shifts) == 256, "where the assembly reads them");
 
 /// The runs of 1 to 8 lanes.
 static ROWS: [Rows; 8] = {
-    let mut all = [const { Rows([[0; 8]; 8]) }; 8];
+    let mut all = [const { Rows { runs: [[0; 8]; 8], shifts: [31; 8] } }; 8];
     let mut i = 0;
     while i < 512 {
         let (lanes, first, lane) = (i / 64 + 1, i / 8 % 8, i % 8);
         if (lane + 8 - first) % 8 < lanes {
-            all[i / 64].0[first][lane] = 1 << 31;
+            all[i / 64].runs[first][lane] = 1 << 31;
         }
         i += 1;
     }
@@ -54,7 +60,7 @@ impl Probes {
     /// The lanes that this key uses, as words whose top bit says so.
     #[inline(always)]
     pub fn row(self, mark: Mark) -> &'static [u32; 8] {
-        &self.rows.0[mark.first as usize & 7]
+        &self.rows.runs[mark.first as usize & 7]
     }
 
     /// Byte `i`: the lanes of a key whose first lane is `i`, as bits.

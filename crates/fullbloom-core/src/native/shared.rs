@@ -30,6 +30,10 @@ impl SharedLines {
     /// Sets all bits of this hash. Returns true if at least one was clear.
     #[inline]
     pub fn insert(&self, hash: u64) -> bool {
+        // Repeated keys wait for nobody.
+        if self.test(hash) {
+            return false;
+        }
         let (shape, words) = (&self.shape, self.bits.words());
         self.locks.hold(block_of(hash, shape.blocks), || {
             // SAFETY: the line is in the block whose lock is held. All writes hold it: `bits` and `locks` are

@@ -10,11 +10,9 @@ use crate::probe::lines::{LINE, Mark, P, block_of};
 use core::arch::asm;
 use core::sync::atomic::AtomicU64;
 
-/// The bits of a field that are a shift count, in every lane.
-#[repr(align(32))]
-struct Shifts(#[allow(dead_code)] [u32; 8]); // read by the assembly
-
-static SHIFTS: Shifts = Shifts([31; 8]);
+/// The assembly has addresses and lengths in whole registers.
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("fullbloom has no kernel for x86-64 with pointers of 32 bits");
 
 /// Finds a key's line and fields, and goes on with the given instructions. There, `[{lines} + {line}]` is the
 /// line, ymm0 has the fields, ymm1 their shift counts, and `[{row} + rdx]` is the row of the key's lanes.
@@ -34,7 +32,7 @@ macro_rules! one_key {
             "vmovq xmm0, {hash}",
             "and edx, 0xe0", // the first lane, times the 32 bytes of a row
             "vpmovsxbd ymm0, xmm0",
-            "vpand ymm1, ymm0, ymmword ptr [rip + {shifts}]",
+            "vpand ymm1, ymm0, ymmword ptr [{row} + 256]", // the shifts, behind the rows
             $($line,)*
             "vzeroupper",
             hash = inout(reg) $hash => _,
@@ -43,7 +41,6 @@ macro_rules! one_key {
             line = out(reg) _,
             count = in(reg) $count,
             lines = in(reg) $lines,
-            shifts = sym SHIFTS,
             row = in(reg) core::ptr::from_ref($probes.rows),
             answer = lateout(reg_byte) $answer,
             out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
@@ -87,8 +84,8 @@ impl OneKey for Avx2 {
         }
         let present: u8;
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2 on this CPU. The line's number is the high
-        // half of a product with the number of lines, and so below it. Its 64 bytes, the 32 of SHIFTS and the 32
-        // of a row are read, nothing is written.
+        // half of a product with the number of lines, and so below it. Its 64 bytes and
+        // the table of rows are read, nothing is written.
         unsafe { test_key!(lines.as_ptr(), lines.len(), hash, probes, present, pure, readonly) };
         is_one(present)
     }

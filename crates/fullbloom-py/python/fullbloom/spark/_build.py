@@ -112,8 +112,7 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
     else:
         # Spark has no filter for no keys.
         built = _united(keys, Filter.with_capacity(max(1, expected_keys), dialect=dialect, **how))
-    # Spark's format does not store the number of keys, and it cannot be estimated when all bits are set.
-    inserted = len(built) if dialect == "native" else built.estimated_keys
+    inserted = built.estimated_keys  # None when all bits are set
     if inserted is None or inserted > _too_many(expected_keys):
         many = "far more" if inserted is None else f"{inserted:.0f}"
         what = "were counted, approximately" if counted else "were expected"
