@@ -86,6 +86,11 @@ impl Output {
         self.bytes(escaped(&format!("{value:#}\n")).as_bytes())
     }
 
+    /// Writes a value on one line, as part of a JSON object that is too large for memory.
+    pub fn json_part(&mut self, value: &Value) -> Result<(), Failure> {
+        self.bytes(escaped(&value.to_string()).as_bytes())
+    }
+
     /// Writes what is buffered, because more input may take long: `tail -f log | fullbloom unique | …` prints
     /// its lines at once. Called after each block that was read, not after each record.
     pub fn pause(&mut self) -> Result<(), Failure> {

@@ -50,6 +50,7 @@ pub mod inspect;
 mod key_spec;
 mod keys;
 pub mod look;
+mod lookup_keys;
 pub mod next;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -70,6 +71,7 @@ pub use inspect::{InspectOptions, InspectReport, Inspected, inspect};
 pub use key_spec::{KeySpec, KeyText};
 pub use keys::{EachKey, KeysFound, KeysOptions, keys};
 pub use look::{Look, LookOptions};
+pub use lookup_keys::LookupKeys;
 pub use place::{Place, PlaceKind};
 pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
 pub use problem::{Code, Need, Problem, Severity};

@@ -2,6 +2,7 @@
 
 use crate::filter::{FilterFile, ReadOptions};
 use crate::key_spec::KeySpec;
+use crate::lookup_keys::{Encoded, LookupKeys};
 #[cfg(feature = "parquet")]
 use crate::parquet::{Column, Dataset};
 use crate::place::{Place, PlaceKind};
@@ -17,14 +18,16 @@ use fullbloom_table::filter::Question;
 use fullbloom_table::{EnginePrefix, WriteKind};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The keys, and what the caller knows.
 #[derive(Debug, Clone)]
 pub struct WhichOptions {
     /// The keys as text: of their type, or in hex.
-    pub keys: Vec<Vec<u8>>,
+    pub keys: LookupKeys,
     /// Whether they are written in hex.
     pub hex: bool,
     /// Their type; `None` for the type that each place records.
@@ -39,6 +42,29 @@ pub struct WhichOptions {
     pub snapshots: bool,
 }
 
+/// What one filter says about one key. A byte, because there can be many keys and many filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The key may be there.
+    Maybe,
+    /// The key is surely not there.
+    No,
+    /// The filter cannot be read.
+    Unknown,
+}
+
+impl Answer {
+    /// Its name in text and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Answer::Maybe => "maybe",
+            Answer::No => "no",
+            Answer::Unknown => "unknown",
+        }
+    }
+}
+
 /// What one filter says about the keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename = "answers")]
@@ -50,15 +76,15 @@ pub struct Answers {
     pub place: PathBuf,
     /// `filter`, `sstable`, `table`, `column`, or `log` for a write-ahead log.
     pub kind: &'static str,
-    /// For each key, in order: `maybe`, `no`, or `unknown` if the filter cannot be read.
-    pub answers: Vec<&'static str>,
+    /// For each key, in order.
+    pub answers: Vec<Answer>,
     /// Why every key may be there, or cannot be; null if the filter answers.
     pub reason: Option<String>,
     /// Of Parquet: the row groups that may hold one of the keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_groups: Option<Vec<usize>>,
     /// For each key: whether its bytes are known, so that its answer is about this key. A key that is not of
-    /// the place's type has none.
+    /// the place's type has none. Empty if all are.
     #[serde(skip)]
     pub looked_up: Vec<bool>,
     /// The type of the place's keys, where a key is not of this type.
@@ -119,18 +145,18 @@ impl WhichReport {
 
     fn add(&mut self, found: Found<Answers>) {
         self.summary.filters += 1;
-        let has = |answer: &str| found.record.answers.contains(&answer);
-        if has("maybe") {
+        let has = |answer: Answer| found.record.answers.contains(&answer);
+        if has(Answer::Maybe) {
             self.summary.maybe += 1;
             // Something was found; what could not be read stays an error.
             self.status = if self.status == Status::Failed { Status::Failed } else { Status::Well };
-        } else if has("unknown") {
+        } else if has(Answer::Unknown) {
             self.summary.unknown += 1;
         } else {
             self.summary.no += 1;
         }
         if found.problems.iter().any(|problem| problem.code.ends_inspect() == Status::Failed)
-            || has("unknown")
+            || has(Answer::Unknown)
         {
             self.status = Status::Failed;
         }
@@ -191,7 +217,7 @@ pub fn which(
             let mut open = dataset.files.iter().filter_map(|file| Column::of_file(file, &column).ok()?);
             if let Some(first) = open.next() {
                 let given = options.spec.as_ref().unwrap_or(&KeySpec::BYTES);
-                bytes(options, &given.for_column(first.key_type, options.hex), Name::Parquet, path)?;
+                encoded(options, &given.for_column(first.key_type, options.hex), Name::Parquet, path)?;
             }
             dataset.problems.iter().cloned().for_each(|problem| report.fail(problem));
             each(&dataset.files, |file| of_dataset_file(path, file, &column, options), report, watch);
@@ -222,12 +248,13 @@ fn decoded<'a>(path: &Path, options: &'a WhichOptions) -> Result<Cow<'a, WhichOp
     if !options.hex {
         return Ok(Cow::Borrowed(options));
     }
-    let mut decoded = options.clone();
-    for key in &mut decoded.keys {
-        let digits = std::mem::take(key);
-        text::decode_hex(&digits, key).map_err(|why| refused_key(path, &digits, &why))?;
-    }
-    Ok(Cow::Owned(decoded))
+    let one = |digits: &Vec<u8>| {
+        let mut key = Vec::new();
+        text::decode_hex(digits, &mut key).map_err(|why| refused_key(path, digits, &why))?;
+        Ok(key)
+    };
+    let keys = options.keys.iter().map(one).collect::<Result<Vec<_>, Problem>>()?;
+    Ok(Cow::Owned(WhichOptions { keys: keys.into(), ..options.clone() }))
 }
 
 fn refused_key(path: &Path, key: &[u8], why: &str) -> Problem {
@@ -235,28 +262,24 @@ fn refused_key(path: &Path, key: &[u8], why: &str) -> Problem {
     Problem::at(path, Code::OptionRefused, format_args!("the key '{key}': {why}"))
 }
 
-/// The bytes of the keys in this dialect.
-fn bytes(
+/// The keys in the bytes of this dialect. All of them must be of the type.
+fn encoded(
     options: &WhichOptions,
     spec: &KeySpec,
     dialect: Name,
     path: &Path,
-) -> Result<Vec<Vec<u8>>, Problem> {
+) -> Result<Arc<Encoded>, Problem> {
     spec.check_dialect(path, dialect)?;
-    if options.hex {
-        return Ok(options.keys.clone());
+    let encoded = options.keys.encoded(spec, dialect);
+    match encoded.first_refused() {
+        Some((at, why)) => Err(refused_key(path, &options.keys[at], why)),
+        None => Ok(encoded),
     }
-    let one = |text: &Vec<u8>| {
-        let mut key = Vec::new();
-        let encoded = spec.encode(text, dialect, &mut key);
-        encoded.map(|()| key).map_err(|why| refused_key(path, text, &why))
-    };
-    options.keys.iter().map(one).collect()
 }
 
 fn answers(path: &Path, kind: &'static str, answers: impl Iterator<Item = bool>) -> Answers {
-    let answers: Vec<_> = answers.map(|may| if may { "maybe" } else { "no" }).collect();
-    let looked_up = vec![true; answers.len()];
+    let answers: Vec<_> = answers.map(|may| if may { Answer::Maybe } else { Answer::No }).collect();
+    let looked_up = Vec::new();
     let (path, place) = (path.display().to_string(), path.to_owned());
     Answers { path, place, kind, answers, reason: None, row_groups: None, looked_up, key_type: None }
 }
@@ -269,7 +292,7 @@ fn everything(path: &Path, kind: &'static str, options: &WhichOptions, reason: &
 /// The filter cannot be read.
 fn unknown(path: &Path, kind: &'static str, options: &WhichOptions, problem: Problem) -> Found<Answers> {
     let none = answers(path, kind, options.keys.iter().map(|_| false));
-    let record = Answers { answers: vec!["unknown"; options.keys.len()], ..none };
+    let record = Answers { answers: vec![Answer::Unknown; options.keys.len()], ..none };
     Found { record, problems: vec![problem] }
 }
 
@@ -291,9 +314,13 @@ fn of_file(
             doubt.unwrap_or_else(|| Problem::at(path, Code::Doubtful, "its numbers contradict each other"))
         );
     }
-    let keys = bytes(options, spec, file.dialect(), path)?;
-    let form = opened.filter.key_form();
-    let record = answers(path, kind, keys.iter().map(|key| opened.filter.may_contain(&form.apply(key))));
+    let keys = match &options.spec {
+        // `in_own_type` answers for the keys that are not of the sstable's type.
+        None if kind == "sstable" => options.keys.encoded(spec, file.dialect()),
+        _ => encoded(options, spec, file.dialect(), path)?,
+    };
+    let found = keys.look_up(&opened.filter);
+    let record = answers(path, kind, found.into_iter());
     Ok(Found { record, problems: opened.problems })
 }
 
@@ -333,20 +360,21 @@ fn of_another_type(sstable: &Sstable, options: &WhichOptions, other: Problem) ->
 
 /// Looks up the keys that are of the type that the sstable records. The others cannot be in it.
 fn in_own_type(sstable: &Sstable, spec: &KeySpec, options: &WhichOptions) -> Found<Answers> {
-    let fits = |key: &Vec<u8>| spec.encode(key, sstable.dialect, &mut Vec::new()).is_ok();
-    let fit: Vec<bool> = options.keys.iter().map(fits).collect();
+    let encoded = options.keys.encoded(spec, sstable.dialect);
+    if encoded.first_refused().is_none() {
+        return ask_sstable(sstable, spec, options);
+    }
+    let fit = encoded.fit();
     if !fit.contains(&true) {
         let why = format!("the partition key of {} is {spec}", sstable.table_name());
         let other = Problem::at(&sstable.path(FILTER), Code::OtherKeyType, why);
         return of_another_type(sstable, options, other);
     }
-    let keys = options.keys.iter().zip(&fit).filter(|(_, fits)| **fits).map(|(key, _)| key.clone());
-    let fitting = WhichOptions { keys: keys.collect(), ..options.clone() };
-    let mut found = ask_sstable(sstable, spec, &fitting);
-    let mut answers = std::mem::take(&mut found.record.answers).into_iter();
-    let answer = |fits: &bool| if *fits { answers.next().unwrap_or("unknown") } else { "no" };
-    found.record.answers = fit.iter().map(answer).collect();
-    found.record.key_type = fit.contains(&false).then(|| spec.to_string());
+    let mut found = ask_sstable(sstable, spec, options);
+    for (answer, _) in found.record.answers.iter_mut().zip(&fit).filter(|(_, fits)| !**fits) {
+        *answer = Answer::No;
+    }
+    found.record.key_type = Some(spec.to_string());
     found.record.looked_up = fit;
     found
 }
@@ -388,12 +416,20 @@ fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
 /// too: a lookup ends with it.
 fn of_log(database: &Database, log: &DatabaseLog, options: &WhichOptions) -> Found<Answers> {
     let mut found = vec![false; options.keys.len()];
+    let mut places: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    for (at, key) in options.keys.iter().enumerate() {
+        places.entry(key).or_default().push(at);
+    }
     let read = database::log::read(database, log, |write| {
-        for (key, found) in options.keys.iter().zip(&mut found) {
-            *found |= match write.kind {
-                WriteKind::DeleteRange => (write.key..write.end).contains(&key.as_slice()),
-                _ => write.key == key.as_slice(),
-            };
+        let mut mark = |places: &Vec<usize>| places.iter().for_each(|at| found[*at] = true);
+        match write.kind {
+            // The standard library panics on a range that ends before it begins.
+            WriteKind::DeleteRange if write.key < write.end => {
+                let range = (Bound::Included(write.key), Bound::Excluded(write.end));
+                places.range::<[u8], _>(range).for_each(|(_, places)| mark(places));
+            }
+            WriteKind::DeleteRange => {}
+            _ => places.get(write.key).into_iter().for_each(mark),
         }
     });
     match read {
@@ -418,8 +454,8 @@ fn of_column(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Prob
 #[cfg(feature = "parquet")]
 fn in_column(path: &Path, column: &Column, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
     let given = options.spec.as_ref().unwrap_or(&KeySpec::BYTES);
-    let keys = bytes(options, &given.for_column(column.key_type, options.hex), Name::Parquet, path)?;
-    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let encoded = encoded(options, &given.for_column(column.key_type, options.hex), Name::Parquet, path)?;
+    let keys: Vec<&[u8]> = encoded.bytes().collect();
     let mut found = vec![false; keys.len()];
     column.may_contain_batch(&keys, &mut found);
     let reason = column.is_partial.then(|| "a row group has no filter".to_owned());

@@ -28,7 +28,7 @@ use crate::hints;
 use crate::output::{self, Output};
 use clap::{CommandFactory, FromArgMatches};
 use fullbloom::kernel::Kernel;
-use fullbloom_ops::{Place, PlaceKind, Report};
+use fullbloom_ops::{Place, PlaceKind, Problem, Report};
 use serde::Serialize;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -104,8 +104,15 @@ fn report_value<R: Serialize, S: Serialize>(report: &Report<R, S>) -> Value {
     let mut value = value(report);
     let problems = value["problems"].as_array_mut();
     for (written, problem) in problems.into_iter().flatten().zip(report.problems()) {
-        written["hint"] = hints::of(problem).into();
+        *written = problem_value(problem);
     }
+    value
+}
+
+/// A problem as JSON, with the hint of the text.
+fn problem_value(problem: &Problem) -> Value {
+    let mut value = value(problem);
+    value["hint"] = hints::of(problem).into();
     value
 }
 

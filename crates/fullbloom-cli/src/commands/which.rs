@@ -1,23 +1,26 @@
 //! `fullbloom which -e KEY PATH…`: the filters that may hold a key.
 
-use crate::args::LookupTypeArgs;
+mod each_key;
+
+use crate::args::{LookupTypeArgs, PartArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
 use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::text;
-use fullbloom_ops::which::Answers;
-use fullbloom_ops::{Found, Place, WhichOptions, WhichReport, which};
+use fullbloom_ops::which::{Answer, Answers};
+use fullbloom_ops::{Found, Place, Problem, WhichOptions, WhichReport, which};
 use fullbloom_table::EnginePrefix;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Find the filters, tables and sstables that may hold a key
 ///
 /// Looks the keys up in the filter of every file that is given, and of every table or sstable of a directory.
 /// For each it prints maybe, or no: the key is surely not there. Where there is no filter, the answer is
 /// maybe; unknown means that the filter cannot be read. Without --key-type, keys are read in the type that
-/// each sstable records for its partition keys. Exit status: 0 if a filter may hold a key, 1 if none does, 2
+/// each sstable records for its partition keys. With --keys, the lines are by key: each filter that may hold
+/// it, or "no" and a dash if none does. Exit status: 0 if a filter may hold a key, 1 if none does, 2
 /// on errors, and if no sstable has keys of this type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -26,11 +29,28 @@ Examples:
   fullbloom which -e user:17 -l db/*.sst
   fullbloom which -e 17 /var/lib/cassandra/data/ks
   fullbloom which --key-type text,int -e eu:7 --json data/
-  fullbloom which -e example.org lists/*.bloom")]
+  fullbloom which -e example.org lists/*.bloom
+  fullbloom which --keys lost.txt /var/lib/cassandra/data/ks
+  zcat lost.gz | fullbloom which --keys - --json db/")]
+#[command(mut_arg("field", |field| field.conflicts_with("given")))]
+#[command(mut_arg("ignore_case", |ignore_case| ignore_case.conflicts_with("given")))]
+#[command(mut_arg("trim", |trim| trim.conflicts_with("given")))]
+#[command(mut_arg("skip_comments", |skip_comments| skip_comments.conflicts_with("given")))]
+#[command(mut_arg("crlf", |crlf| crlf.conflicts_with("given")))]
 pub struct Args {
     /// The key; may be given several times
-    #[arg(short = 'e', long = "key", value_name = "KEY", required = true, allow_hyphen_values = true)]
-    keys: Vec<OsString>,
+    #[arg(
+        short = 'e',
+        long = "key",
+        value_name = "KEY",
+        required_unless_present = "keys",
+        allow_hyphen_values = true
+    )]
+    given: Vec<OsString>,
+
+    /// Look up the keys in these files, plain, gzip, zstd, xz or bzip2; - for standard input
+    #[arg(long, value_name = "KEYS", conflicts_with = "given")]
+    keys: Vec<PathBuf>,
 
     /// Filter files, tables, sstables, and directories
     #[arg(required = true, value_name = "PATH")]
@@ -39,6 +59,17 @@ pub struct Args {
     /// Keys are written in hex
     #[arg(long)]
     hex: bool,
+
+    /// Keys in the key files end with a zero byte, not a newline
+    #[arg(short = '0', long, conflicts_with = "given")]
+    null: bool,
+
+    /// Lines of the key files are keys of any bytes; without it, files that are not text are refused
+    #[arg(long, conflicts_with = "given")]
+    binary: bool,
+
+    #[command(flatten)]
+    part: PartArgs,
 
     #[command(flatten)]
     types: LookupTypeArgs,
@@ -66,40 +97,31 @@ pub struct Args {
     #[arg(short = 'v', long, conflicts_with = "json")]
     invert: bool,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}; with --keys, "keys"
+    /// instead of "places"
     #[arg(long)]
     json: bool,
 }
 
 /// Asks the filters of each path.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let options = options(args)?;
-    let mut out = Output::stdout();
-    let mut all = WhichReport::empty(&options);
-    let mut places = Places::new("looking up");
-    for path in &args.paths {
-        let place = Place::detect(path, args.read.dialect());
-        let _quiet = super::QuietPanics::of(&place);
-        let (before, problems) = (all.found.len(), all.problems.len());
-        if let Err(problem) = which(&place, &options, &mut all, &mut places) {
-            all.fail(problem);
-        }
-        all.problems[problems..].iter().for_each(output::problem_or_warning);
-        let found = &all.found[before..];
-        found
-            .iter()
-            .flat_map(|found| &found.problems)
-            .filter(|problem| problem.is_error())
-            .for_each(output::problem);
-        if !args.json {
-            let text = lines(args, found, out.is_terminal());
-            out.bytes(&text)?;
-            out.pause()?;
-        }
+    if !args.keys.is_empty() {
+        return each_key::run(args);
     }
-    let problems = all.problems.len();
-    all.finish(&options);
-    all.problems[problems..].iter().for_each(output::problem);
+    let options = options(args, args.given.iter().map(|key| key.as_encoded_bytes().to_vec()).collect())?;
+    let mut out = Output::stdout();
+    let all = ask(args, &options, |news| {
+        match news {
+            News::Problem(problem) => output::problem_or_warning(problem),
+            News::Found(found) if !args.json => {
+                let text = lines(args, found, out.is_terminal());
+                out.bytes(&text)?;
+                out.pause()?;
+            }
+            News::Found(_) => {}
+        }
+        Ok(())
+    })?;
     if args.json {
         out.json(&super::report_value(&all))?;
     }
@@ -107,9 +129,45 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(all.status.into())
 }
 
-fn options(args: &Args) -> Result<WhichOptions, Failure> {
+/// What comes up while filters are asked.
+enum News<'a> {
+    /// What is wrong with a filter, or with a path.
+    Problem(&'a Problem),
+    /// The filters of a path.
+    Found(&'a [Found<Answers>]),
+}
+
+/// Asks the filters of all paths about the keys.
+fn ask(
+    args: &Args,
+    options: &WhichOptions,
+    mut each: impl FnMut(News<'_>) -> Result<(), Failure>,
+) -> Result<WhichReport, Failure> {
+    let mut all = WhichReport::empty(options);
+    let mut places = Places::new("looking up");
+    for path in &args.paths {
+        let place = Place::detect(path, args.read.dialect());
+        let _quiet = super::QuietPanics::of(&place);
+        let (before, problems) = (all.found.len(), all.problems.len());
+        if let Err(problem) = which(&place, options, &mut all, &mut places) {
+            all.fail(problem);
+        }
+        let found = &all.found[before..];
+        let mut problems = all.problems[problems..]
+            .iter()
+            .chain(found.iter().flat_map(|found| &found.problems).filter(|problem| problem.is_error()));
+        problems.try_for_each(|problem| each(News::Problem(problem)))?;
+        each(News::Found(found))?;
+    }
+    let problems = all.problems.len();
+    all.finish(options);
+    all.problems[problems..].iter().try_for_each(|problem| each(News::Problem(problem)))?;
+    Ok(all)
+}
+
+fn options(args: &Args, keys: Vec<Vec<u8>>) -> Result<WhichOptions, Failure> {
     Ok(WhichOptions {
-        keys: args.keys.iter().map(|key| key.as_encoded_bytes().to_vec()).collect(),
+        keys: keys.into(),
         hex: args.hex,
         spec: args.types.key_type.clone(), // none: the type of each place
         read: args.read.read()?,
@@ -119,35 +177,40 @@ fn options(args: &Args) -> Result<WhichOptions, Failure> {
     })
 }
 
-/// One line for each filter and key; only paths if that is asked for. Paths alone are for other programs,
-/// which open them: only on a terminal they are escaped.
+/// One line for each filter and key; only paths if that is asked for.
 fn lines(args: &Args, found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
     let mut lines = Vec::new();
     for Found { record, .. } in found {
-        let path = text::printable(&record.path);
         if args.list || args.invert {
             let selected = match args.list {
-                true => record.answers.contains(&"maybe"),
-                false => record.answers.iter().all(|answer| *answer == "no"),
+                true => record.answers.contains(&Answer::Maybe),
+                false => record.answers.iter().all(|answer| *answer == Answer::No),
             };
             if selected {
-                let raw = record.place.as_os_str().as_encoded_bytes();
-                output::append(&mut lines, if is_terminal { path.as_bytes() } else { raw }, b'\n');
+                path_line(&record.place, is_terminal, &mut lines);
             }
             continue;
         }
+        let path = text::printable(&record.path);
         let groups = record.row_groups.as_deref().filter(|groups| !groups.is_empty()).map(row_groups);
         let reason: Vec<String> = groups.into_iter().chain(record.reason.clone()).collect();
         let reason = if reason.is_empty() { reason.concat() } else { format!(" ({})", reason.join("; ")) };
-        for (key, answer) in args.keys.iter().zip(&record.answers) {
-            let key = match args.keys.len() {
+        for (key, answer) in args.given.iter().zip(&record.answers) {
+            let key = match args.given.len() {
                 1 => String::new(),
                 _ => format!("  {}", text::printable(&key.to_string_lossy())),
             };
-            lines.extend_from_slice(format!("{answer:<7}  {path}{reason}{key}\n").as_bytes());
+            lines.extend_from_slice(format!("{:<7}  {path}{reason}{key}\n", answer.as_str()).as_bytes());
         }
     }
     lines
+}
+
+/// A line of a path alone. It is for other programs, which open the path: only on a terminal it is escaped.
+fn path_line(path: &Path, is_terminal: bool, lines: &mut Vec<u8>) {
+    let shown = path.display().to_string();
+    let (shown, raw) = (text::printable(&shown), path.as_os_str().as_encoded_bytes());
+    output::append(lines, if is_terminal { shown.as_bytes() } else { raw }, b'\n');
 }
 
 /// `row groups 0, 7`

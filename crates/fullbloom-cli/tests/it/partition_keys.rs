@@ -130,3 +130,59 @@ fn a_filter_that_denies_its_own_keys_answers_nothing() {
     assert!(unknown.text().contains("unknown"), "{unknown:?}");
     run(&["check", "--force", &filter, "-e", &first], b"").exits(1);
 }
+
+/// The keys of a table are in its files, and absent keys are in none: by key, in the order of the lines.
+#[test]
+fn a_file_of_keys_is_looked_up_by_key_in_the_type_of_the_sstables() {
+    let dir = Dir::new();
+    let filter = table(&dir, "with_sai");
+    let keys = String::from_utf8(run(&["keys", &filter], b"").exits(0).out).unwrap();
+    let place = dir.arg("with_sai");
+    let asked = dir.file("asked.txt", format!("{keys}4000000001\n4000000002\n"));
+    let found = run(&["which", "--keys", &asked, &place], b"").exits(0);
+    let mut expected: Vec<String> = keys.lines().map(|key| format!("maybe    {filter}  {key}")).collect();
+    expected.extend(["no       -  4000000001".to_owned(), "no       -  4000000002".to_owned()]);
+    assert!(found.text().lines().eq(&expected), "{} lines", found.text().lines().count());
+
+    // More than one group, from standard input, and what is printed does not depend on the groups.
+    let many = keys.repeat(9);
+    let listed = run(&["which", "-l", "--keys", "-", &place], many.as_bytes()).exits(0);
+    assert_eq!(listed.text(), format!("{filter}\n"));
+    let report = run(&["which", "--json", "--keys", "-", &place], many.as_bytes()).exits(0).json();
+    assert_eq!(report["summary"], serde_json::json!({"keys": 9000, "maybe": 9000, "no": 0, "unknown": 0}));
+    assert_eq!(report["keys"].as_array().unwrap().len(), 9000);
+    assert_eq!(report["keys"][8999]["key"], keys.lines().last().unwrap());
+    assert_eq!(report["keys"][8999]["maybe"], serde_json::json!([filter]));
+
+    // The status is that of one key.
+    run(&["which", "--keys", "-", &place], b"4000000001\n").exits(1);
+    run(&["which", "-v", "--keys", "-", &place], b"4000000001\n").exits(1);
+    run(&["which", "--keys", "-", &place], b"").exits(1);
+    run(&["which", "--keys", "-", &dir.arg("missing")], b"").exits(2);
+    let wrong = run(&["which", "--json", "--keys", "-", &place], b"7\nseven\n").exits(2);
+    assert_eq!(
+        wrong.json()["problems"].as_array().unwrap().iter().filter(|p| p["place"] == "'seven'").count(),
+        1
+    );
+    wrong.fails_with("'seven': not of the type");
+    run(&["which", "--keys", "-", "-e", "7", &place], b"").fails_with("cannot be used with");
+}
+
+/// Keys are taken from lines as by the other commands, and a filter that was built from a field refuses lines.
+#[test]
+fn keys_of_which_are_a_part_of_their_lines() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let lines = dir.file("list.csv", "1,\"Example.ORG\"\n2,b.org\n");
+    run(&["build", "--csv", "-f", "2", "--ignore-case", "--fpr", "1e-9", &lines, "-o", &filter], b"")
+        .exits(0);
+    let found = run(
+        &["which", "--csv", "-f", "2", "--skip-comments", "--keys", "-", &filter],
+        b"# x\n7,EXAMPLE.org\n8,c\n",
+    );
+    assert_eq!(found.exits(0).text(), format!("maybe    {filter}  7,EXAMPLE.org\nno       -  8,c\n"));
+    run(&["which", "--keys", &lines, &filter], b"").fails_with("say which part of these lines is the key");
+    let hex = run(&["which", "--hex", "-0", "-f", "0", "--keys", "-", &filter], b"622e6f7267\0").exits(0);
+    assert_eq!(hex.text(), format!("maybe    {filter}  622e6f7267\n"));
+    run(&["which", "-f", "2", "-e", "b.org", &filter], b"").fails_with("cannot be used with");
+}

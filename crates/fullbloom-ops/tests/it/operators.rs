@@ -6,7 +6,7 @@ use fullbloom_files::replace::Output;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{
     Code, InspectOptions, Inspected, KeySpec, KeysOptions, Place, RebuildOptions, Rebuilt, Status,
-    VerifyOptions, WhichOptions, WhichReport, inspect, keys, rebuild, verify, which,
+    VerifyOptions, WhichOptions, WhichReport, inspect, keys, rebuild, verify, which, which::Answer,
 };
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
@@ -292,7 +292,7 @@ fn keys_are_handed_out_and_found_where_they_are() {
     });
     assert_eq!((found.unwrap().keys, all.len()), (8000, 8000));
     let options = WhichOptions {
-        keys: vec![b"user000001".to_vec(), b"nobody has this".to_vec()],
+        keys: vec![b"user000001".to_vec(), b"nobody has this".to_vec()].into(),
         hex: false,
         spec: Some(KeySpec::BYTES),
         read: fullbloom_ops::filter::ReadOptions::default(),
@@ -303,7 +303,8 @@ fn keys_are_handed_out_and_found_where_they_are() {
     let mut report = WhichReport::empty(&options);
     which(&place(dir.path()), &options, &mut report, &mut ()).unwrap();
     assert_eq!(report.summary.filters, 4);
-    let holders: Vec<_> = report.found.iter().filter(|found| found.record.answers[0] == "maybe").collect();
+    let holders: Vec<_> =
+        report.found.iter().filter(|found| found.record.answers[0] == Answer::Maybe).collect();
     assert!(!holders.is_empty() && holders.len() < 4, "{report:?}");
     assert_eq!(report.status, Status::Well);
 }
