@@ -19,6 +19,7 @@ pub fn of(problem: &Problem) -> Option<String> {
         Need::KeyType(KeyType::Bytes) => Some("its keys are bytes: leave out --key-type".to_owned()),
         Need::KeyType(recorded) => Some(format!("use --key-type {recorded}")),
         Need::Column => with("--column NAME"),
+        Need::PartitionKey => with("--partition-key id,day"),
         Need::KeyList => with("verify --keys FILE"),
         Need::Exceptions => with("--except FILE"),
         Need::Request => with("--expected-keys N --fpr P"),

@@ -42,6 +42,7 @@
 
 mod advice;
 pub mod cluster;
+mod cql;
 pub mod database;
 mod engine;
 pub mod filter;
@@ -67,6 +68,7 @@ pub mod text;
 pub mod verify;
 pub mod which;
 
+pub use cql::Conditions;
 pub use inspect::{InspectOptions, InspectReport, Inspected, inspect};
 pub use key_spec::{KeySpec, KeyText};
 pub use keys::{EachKey, KeysFound, KeysOptions, keys};

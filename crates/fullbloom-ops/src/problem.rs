@@ -350,6 +350,8 @@ pub enum Need {
     SstableDialect,
     /// The name of a column.
     Column,
+    /// The names of the partition key's columns.
+    PartitionKey,
     /// A list of keys to look up.
     KeyList,
     /// The known-good keys of a filter with exceptions.

@@ -1,5 +1,6 @@
 //! `which`: the filters of many places that may hold a key.
 
+use crate::cql::Conditions;
 use crate::filter::{FilterFile, ReadOptions};
 use crate::key_spec::KeySpec;
 use crate::lookup_keys::{Encoded, LookupKeys};
@@ -32,6 +33,8 @@ pub struct WhichOptions {
     pub hex: bool,
     /// Their type; `None` for the type that each place records.
     pub spec: Option<KeySpec>,
+    /// Of a key that was given as conditions of CQL: what is compared with the sstables.
+    pub conditions: Option<Conditions>,
     /// What is known about filter files.
     pub read: ReadOptions,
     /// The column of Parquet files.
@@ -175,6 +178,11 @@ pub fn which(
 ) -> Result<(), Problem> {
     let path = place.path();
     let options = &*decoded(path, options)?;
+    if options.conditions.is_some() && !matches!(place.kind(), PlaceKind::Sstable | PlaceKind::DataDirectory)
+    {
+        let why = "only sstables have partition keys of CQL";
+        return Err(Problem::at(path, Code::OptionRefused, why));
+    }
     match place.kind() {
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let walk = sstable::find(path, options.snapshots)?;
@@ -332,6 +340,10 @@ fn of_filter(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Prob
 
 fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
     let path: PathBuf = sstable.path(FILTER);
+    let checked = options.conditions.as_ref().map_or(Ok(()), |conditions| conditions.check_sstable(sstable));
+    if let Err(problem) = checked {
+        return unknown(&path, "sstable", options, problem);
+    }
     let spec = match &options.spec {
         Some(given) => match given.check_sstable(sstable) {
             Ok(()) => given.clone(),

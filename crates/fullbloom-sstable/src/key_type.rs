@@ -227,6 +227,11 @@ impl PartitionKeyType {
         self.0 == [Blob] || self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(fits)
     }
 
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether a key is written as its own bytes.
     pub fn is_text(&self) -> bool {
         matches!(self.0.as_slice(), [Text | Ascii])

@@ -84,6 +84,6 @@ pub use flag::Flag;
 pub use fullbloom_dialects::cassandra::descriptor::TableFormat;
 pub use key_type::{CqlType, PartitionKeyType};
 pub use keys::{Keys, Scan};
-pub use schema::{RecordedKeyType, partition_key_type, recorded_key_type};
+pub use schema::{ColumnNames, RecordedKeyType, column_names, partition_key_type, recorded_key_type};
 pub use sstable::Sstable;
 pub use tokens::TokenRange;

@@ -9,7 +9,7 @@ use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::text;
 use fullbloom_ops::which::{Answer, Answers};
-use fullbloom_ops::{Found, Place, Problem, WhichOptions, WhichReport, which};
+use fullbloom_ops::{Conditions, Found, Place, Problem, WhichOptions, WhichReport, which};
 use fullbloom_table::EnginePrefix;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ Examples:
   fullbloom which -e 17 /var/lib/cassandra/data/ks
   fullbloom which --key-type text,int -e eu:7 --json data/
   fullbloom which -e example.org lists/*.bloom
+  fullbloom which --cql \"id = 17 AND day = 'x'\" --partition-key id,day ks/
   fullbloom which --keys lost.txt /var/lib/cassandra/data/ks
   zcat lost.gz | fullbloom which --keys - --json db/")]
 #[command(mut_arg("field", |field| field.conflicts_with("given")))]
@@ -43,7 +44,7 @@ pub struct Args {
         short = 'e',
         long = "key",
         value_name = "KEY",
-        required_unless_present = "keys",
+        required_unless_present_any = ["keys", "cql"],
         allow_hyphen_values = true
     )]
     given: Vec<OsString>,
@@ -51,6 +52,15 @@ pub struct Args {
     /// Look up the keys in these files, plain, gzip, zstd, xz or bzip2; - for standard input
     #[arg(long, value_name = "KEYS", conflicts_with = "given")]
     keys: Vec<PathBuf>,
+
+    /// The partition key of Cassandra's tables as CQL: "id = 17 AND day = '2026-11-18'"
+    #[arg(long, value_name = "WHERE", conflicts_with_all = ["given", "keys", "hex"])]
+    cql: Option<String>,
+
+    /// With --cql: the columns of the partition key in their order, as in PRIMARY KEY ((id, day), …). Sstables
+    /// do not record these names; only a key of one column can do without them
+    #[arg(long, value_name = "NAMES", requires = "cql")]
+    partition_key: Option<String>,
 
     /// Filter files, tables, sstables, and directories
     #[arg(required = true, value_name = "PATH")]
@@ -108,13 +118,19 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if !args.keys.is_empty() {
         return each_key::run(args);
     }
-    let options = options(args, args.given.iter().map(|key| key.as_encoded_bytes().to_vec()).collect())?;
+    let conditions =
+        args.cql.as_deref().map(|cql| conditions(cql, args.partition_key.as_deref())).transpose()?;
+    let keys = match &conditions {
+        Some(conditions) => vec![conditions.key()],
+        None => args.given.iter().map(|key| key.as_encoded_bytes().to_vec()).collect(),
+    };
+    let options = WhichOptions { conditions, ..options(args, keys)? };
     let mut out = Output::stdout();
     let all = ask(args, &options, |news| {
         match news {
             News::Problem(problem) => output::problem_or_warning(problem),
             News::Found(found) if !args.json => {
-                let text = lines(args, found, out.is_terminal());
+                let text = lines(args, &options.keys, found, out.is_terminal());
                 out.bytes(&text)?;
                 out.pause()?;
             }
@@ -165,11 +181,22 @@ fn ask(
     Ok(all)
 }
 
+fn conditions(cql: &str, partition_key: Option<&str>) -> Result<Conditions, Failure> {
+    Conditions::parse(cql, partition_key).map_err(|why| {
+        let failure = Failure::new("--cql", why);
+        match partition_key {
+            Some(_) => failure,
+            None => failure.hint("--partition-key id,day names the partition key's columns in their order"),
+        }
+    })
+}
+
 fn options(args: &Args, keys: Vec<Vec<u8>>) -> Result<WhichOptions, Failure> {
     Ok(WhichOptions {
         keys: keys.into(),
         hex: args.hex,
         spec: args.types.key_type.clone(), // none: the type of each place
+        conditions: None,
         read: args.read.read()?,
         column: args.column.clone(),
         prefix_extractor: args.prefix_extractor,
@@ -178,7 +205,7 @@ fn options(args: &Args, keys: Vec<Vec<u8>>) -> Result<WhichOptions, Failure> {
 }
 
 /// One line for each filter and key; only paths if that is asked for.
-fn lines(args: &Args, found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
+fn lines(args: &Args, keys: &[Vec<u8>], found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
     let mut lines = Vec::new();
     for Found { record, .. } in found {
         if args.list || args.invert {
@@ -195,10 +222,10 @@ fn lines(args: &Args, found: &[Found<Answers>], is_terminal: bool) -> Vec<u8> {
         let groups = record.row_groups.as_deref().filter(|groups| !groups.is_empty()).map(row_groups);
         let reason: Vec<String> = groups.into_iter().chain(record.reason.clone()).collect();
         let reason = if reason.is_empty() { reason.concat() } else { format!(" ({})", reason.join("; ")) };
-        for (key, answer) in args.given.iter().zip(&record.answers) {
-            let key = match args.given.len() {
+        for (key, answer) in keys.iter().zip(&record.answers) {
+            let key = match keys.len() {
                 1 => String::new(),
-                _ => format!("  {}", text::printable(&key.to_string_lossy())),
+                _ => format!("  {}", text::printable(&String::from_utf8_lossy(key))),
             };
             lines.extend_from_slice(format!("{:<7}  {path}{reason}{key}\n", answer.as_str()).as_bytes());
         }

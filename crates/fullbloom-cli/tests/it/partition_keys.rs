@@ -186,3 +186,70 @@ fn keys_of_which_are_a_part_of_their_lines() {
     assert_eq!(hex.text(), format!("maybe    {filter}  622e6f7267\n"));
     run(&["which", "-f", "2", "-e", "b.org", &filter], b"").fails_with("cannot be used with");
 }
+
+/// Where the key's column can be no other one, its name is not needed; otherwise its absence is an error.
+#[test]
+fn a_partition_key_is_given_as_conditions_of_cql() {
+    let dir = Dir::new();
+    for (name, values) in [("with_sai", ["7", "4000000001"]), ("stored_chunks", ["7", "2000000002"])] {
+        let filter = table(&dir, name);
+        let place = dir.arg(name);
+        let [present, absent] = values.map(|value| format!("ID = {value}"));
+        let found = run(&["which", "--cql", &present, &place], b"").exits(0);
+        assert_eq!(found.text(), run(&["which", "-e", values[0], &place], b"").exits(0).text());
+        assert_eq!(found.text(), format!("maybe    {filter}\n"));
+        run(&["which", "--cql", &absent, &place], b"").exits(1);
+        let other = run(&["which", "--cql", "id = 'seven'", &place], b"");
+        other.fails_with("'seven': not of the type");
+        run(&["which", "--cql", "v = 7", &place], b"").fails_with("v is not a column of the partition key");
+        let both = "id = 7 AND day = '2026-11-18'";
+        run(&["which", "--cql", both, &place], b"")
+            .fails_with("do not record the names")
+            .fails_with("--partition-key");
+        let named = ["which", "--partition-key", "id,day", "--cql"];
+        run(&[&named[..], &[both, &place]].concat(), b"")
+            .fails_with("has 1 column (")
+            .fails_with("--partition-key");
+        run(&[&named[..], &["id = 7", &place]].concat(), b"").fails_with("no value for day");
+        run(&["which", "--partition-key", "id", "--cql", both, &place], b"").exits(0);
+    }
+    let text = table(&dir, "dict_none");
+    let keys = String::from_utf8(run(&["keys", &text], b"").exits(0).out).unwrap();
+    let first = keys.lines().next().unwrap().replace('\'', "''");
+    run(&["which", "--cql", &format!("id = '{first}'"), &text], b"").exits(0);
+
+    // With a clustering column, a condition could be about it.
+    let wide = table(&dir, "wide_lz4");
+    let first = String::from_utf8(run(&["keys", &wide], b"").exits(0).out).unwrap();
+    let first = first.lines().next().unwrap();
+    let quoted = if first.parse::<i64>().is_ok() { first.to_owned() } else { format!("'{first}'") };
+    let asked = format!("id = {quoted}");
+    run(&["which", "--cql", &asked, &wide], b"")
+        .fails_with("or a clustering column")
+        .fails_with("--partition-key");
+    run(&["which", "--partition-key", "id", "--cql", &asked, &wide], b"").exits(0);
+
+    let list = dir.file("f", "a\n");
+    run(&["build", &list, "-o", &dir.arg("g")], b"").exits(0);
+    run(&["which", "--cql", "id = 'a'", &dir.arg("g")], b"").fails_with("only sstables have partition keys");
+}
+
+/// Values in any order become the bytes of Cassandra's `CompositeType`.
+#[test]
+fn conditions_on_several_columns_are_one_key() {
+    let dir = Dir::new();
+    let filter = dir.arg("nb-1-big-Filter.db");
+    let key = b"000465753a31000004800050870000010100\n"; // eu:1, 2026-06-11 and true, as CompositeType has them
+    let typed = ["--key-type", "text,date,boolean"];
+    let build = ["build", "--dialect", "cassandra", "--fpr", "0.001", "-o", &filter];
+    run(&[&build[..], &["--hex"]].concat(), key).exits(0);
+    let asked = |cql: &str| {
+        let which = ["which", "--partition-key", "region,\"Day\",live", "--cql", cql, &filter];
+        run(&[&which[..], &typed].concat(), b"")
+    };
+    asked("live = TRUE AND \"Day\" = '2026-06-11' AND Region = 'eu:1' AND n = 5").exits(0);
+    asked("live = false AND \"Day\" = '2026-06-11' AND Region = 'eu:1'").exits(1);
+    asked("live = true AND \"Day\" = '2026-06-12' AND Region = 'eu:1'").exits(1);
+    asked("live = true AND Day = '2026-06-11' AND Region = 'eu:1'").fails_with("no value for Day");
+    asked("live = true AND \"Day\" = 'June' AND Region = 'eu:1'").fails_with("'June' is not of type date");
+}

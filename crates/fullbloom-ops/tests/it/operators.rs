@@ -295,6 +295,7 @@ fn keys_are_handed_out_and_found_where_they_are() {
         keys: vec![b"user000001".to_vec(), b"nobody has this".to_vec()].into(),
         hex: false,
         spec: Some(KeySpec::BYTES),
+        conditions: None,
         read: fullbloom_ops::filter::ReadOptions::default(),
         column: None,
         prefix_extractor: None,
