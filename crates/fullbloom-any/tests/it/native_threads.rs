@@ -46,7 +46,7 @@ fn eight_threads_lose_no_bit_of_different_keys() {
             ended.into_iter().for_each(|ended| ended.unwrap());
             reader.join().unwrap();
         });
-        let mut alone = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
+        let mut alone = Filter::with_fpr(keys, fpr).unwrap();
         alone.insert_batch(&Column(&(0..keys).map(mix).collect::<Vec<_>>())).unwrap();
         let filter = shared.into_filter();
         assert!(filter.encode() == alone.encode(), "the file differs from that of one thread");
@@ -83,7 +83,7 @@ fn threads_that_meet_in_few_words_lose_no_bit() {
             });
         }
     });
-    let mut alone = fullbloom::Filter::with_bits_per_key(FIGHTERS as u64 * EACH, 10.0).unwrap();
+    let mut alone = Filter::with_bits_per_key(FIGHTERS as u64 * EACH, 10.0).unwrap();
     for key in (0..FIGHTERS).flat_map(keys) {
         alone.insert(key);
     }
@@ -170,15 +170,15 @@ fn building_in_parts_gives_the_same_filter() {
     let builds = [(8_000_000u64, 0.01, 2), (5_000_000, 1e-3, 3), (8_000_000, 0.01, 1)];
     for (keys, fpr, threads) in builds.into_iter().take(cases(3, 2) as usize) {
         let numbers: Vec<u64> = (0..keys).map(mix).collect();
-        let mut direct = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
+        let mut direct = Filter::with_fpr(keys, fpr).unwrap();
         assert!(direct.geometry().bit_len >= 8 * (8 << 20), "large enough to be built in parts");
         direct.insert_batch(&Column(&numbers)).unwrap();
 
-        let mut parallel = fullbloom::Filter::with_fpr(keys, fpr).unwrap();
+        let mut parallel = Filter::with_fpr(keys, fpr).unwrap();
         parallel.insert_parallel(&Column(&numbers), threads).unwrap();
         assert!(parallel.encode() == direct.encode());
 
-        let mut builder = Builder::new(fullbloom::Filter::with_fpr(keys, fpr).unwrap(), threads);
+        let mut builder = Builder::new(Filter::with_fpr(keys, fpr).unwrap(), threads);
         for (i, some) in numbers.chunks(300_001).enumerate() {
             if i % 2 == 0 {
                 builder.add_batch(&Column(some)).unwrap();
