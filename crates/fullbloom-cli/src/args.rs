@@ -5,7 +5,7 @@ use crate::commands::{
     report, table, unique, verify, which,
 };
 use crate::error::Failure;
-use crate::input::{KeyFormat, KeyPart, Keys};
+use crate::input::{Column, KeyFormat, KeyPart, Keys};
 use crate::output;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -13,6 +13,7 @@ use fullbloom_core::typed::{KeyField, KeyForm};
 use fullbloom_dialects::Name;
 use fullbloom_ops::{KeySpec, Place, Problem};
 use std::ffi::OsString;
+use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
@@ -148,10 +149,11 @@ pub struct PartArgs {
     #[arg(short = 'd', long, value_name = "C", help_heading = KEYS, value_parser = delimiter, requires = "field")]
     delimiter: Option<u8>,
 
-    /// The key is this field of the line, from 1; 0 is the whole line. A native filter records the field, and
-    /// commands that read lines for it then need -f
-    #[arg(short = 'f', long, value_name = "N", help_heading = KEYS)]
-    field: Option<u32>,
+    /// The key is this field of the line, from 1; 0 is the whole line. A name is looked up in the first line,
+    /// the header line, which then has no key. A native filter records the field's number, and commands that
+    /// read lines for it then need -f
+    #[arg(short = 'f', long, value_name = "N|NAME", help_heading = KEYS, value_parser = field)]
+    field: Option<Field>,
 
     /// Fields may be in quotes, "like ""this"""
     #[arg(long, help_heading = KEYS, requires = "field")]
@@ -174,16 +176,36 @@ pub struct PartArgs {
     crlf: bool,
 }
 
-impl PartArgs {
-    /// The part of a line that is the key.
-    pub fn part(&self) -> KeyPart {
-        KeyPart { field: self.key_field(), skip_comments: self.skip_comments, crlf: self.crlf }
-    }
+/// Which field of a line is the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Field {
+    /// By its number, from 1; 0 is the whole line.
+    Number(u32),
+    /// By its name in the header line.
+    Name(String),
+}
 
-    /// The field of each line that is the key; `None` for the whole line.
-    fn key_field(&self) -> Option<KeyField> {
+/// Digits are a number, and anything else is a name.
+fn field(text: &str) -> Result<Field, ParseIntError> {
+    match text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+        true => text.parse().map(Field::Number),
+        false => Ok(Field::Name(text.to_owned())),
+    }
+}
+
+impl PartArgs {
+    /// Lines of which this part is the key.
+    pub fn format(&self) -> KeyFormat {
         let delimiter = self.delimiter.unwrap_or(usual_delimiter(self.csv));
-        KeyField::new(self.field?, delimiter, self.csv)
+        let (field, column) = match &self.field {
+            None => (None, None),
+            Some(Field::Number(number)) => (KeyField::new(*number, delimiter, self.csv), None),
+            Some(Field::Name(name)) => {
+                (None, Some(Column { name: name.clone(), delimiter, quoted: self.csv }))
+            }
+        };
+        let part = KeyPart { field, skip_comments: self.skip_comments, crlf: self.crlf };
+        KeyFormat { part, column, form: self.form(), ..KeyFormat::LINES }
     }
 
     /// Refuses lines if the keys of the filter were a field of lines, and no option says which part of these
@@ -192,17 +214,15 @@ impl PartArgs {
     pub fn require_field(&self, filter: &Path, recorded: Option<KeyField>) -> Result<(), Failure> {
         let Some(recorded) = recorded else { return Ok(()) };
         let csv = if recorded.is_quoted() { " --csv" } else { "" };
-        match (self.field, self.key_field()) {
-            (None, _) => {}
+        if let Some(field) = &self.field {
             // Quotes that are kept by mistake are warned of when lines have them.
-            (Some(_), Some(given)) if given.is_quoted() && !recorded.is_quoted() => {
+            if self.csv && *field != Field::Number(0) && !recorded.is_quoted() {
                 let filter = filter.display();
                 output::warning(&format!(
                     "{filter}: built from {recorded}; with --csv, quoted fields are other keys"
                 ));
-                return Ok(());
             }
-            (Some(_), _) => return Ok(()),
+            return Ok(());
         }
         let why = format!("built from {recorded}: say which part of these lines is the key");
         let delimiter = match recorded.delimiter() {
@@ -214,17 +234,6 @@ impl PartArgs {
         let hint =
             format!("-f {}{delimiter}{csv} takes the same field, -f 0 the whole line", recorded.number());
         Err(Failure::new(filter.display(), why).hint(hint))
-    }
-
-    /// Warns if keys that are a field of lines go into a filter that does not record it: the lines themselves
-    /// are then reported absent.
-    pub fn warn_unrecorded(&self, filter: &Path, recorded: Option<KeyField>) {
-        if let (Some(given), None) = (self.key_field(), recorded) {
-            let filter = filter.display();
-            output::warning(&format!(
-                "{filter}: does not record that keys are {given}; lines without -f are not found"
-            ));
-        }
     }
 
     /// The form that keys are brought into.
@@ -254,11 +263,6 @@ impl KeyArgs {
         self.part.form()
     }
 
-    /// The field of each line that is the key; `None` for the whole line.
-    pub fn key_field(&self) -> Option<KeyField> {
-        self.part.key_field()
-    }
-
     /// Refuses lines of which nothing says which part is the key; see [`PartArgs::require_field`]. Keys of
     /// `-e` are no lines.
     pub fn require_field(
@@ -273,14 +277,7 @@ impl KeyArgs {
     /// The format of the keys.
     pub fn format(&self) -> KeyFormat {
         let end = if self.null { 0 } else { b'\n' };
-        KeyFormat {
-            end,
-            hex: self.hex,
-            binary: self.binary,
-            typed: None,
-            part: self.part.part(),
-            form: self.form(),
-        }
+        KeyFormat { end, hex: self.hex, binary: self.binary, ..self.part.format() }
     }
 }
 

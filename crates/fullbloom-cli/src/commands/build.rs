@@ -187,8 +187,7 @@ impl Args {
             .target(target)
             .expected_keys(self.expected_keys)
             .key_type(self.types.key_type.key_type())
-            .key_form(self.keys.form())
-            .key_field(self.keys.key_field());
+            .key_form(self.keys.form());
         let options = self.native.apply(options)?;
         if !self.native.compact {
             return Ok(options);
@@ -208,6 +207,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
     let mut options = args.options(target)?;
     options.check()?;
     let mut keys = Keys::new(&args.keys.files, args.types.apply(args.keys.format(), args.dialect)?)?;
+    options = options.key_field(keys.key_field());
     let mut destination = destination(args, &keys)?;
     if args.is_sized_by_keys() {
         (options, target) = sized_by_keys(args, options, target, &mut keys)?;

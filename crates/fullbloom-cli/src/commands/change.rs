@@ -115,7 +115,7 @@ impl Common {
         filter.require_form(self.keys.form())?;
         let recorded = filter.facts().key_field;
         self.keys.require_field(&self.given, &self.filter, recorded)?;
-        self.keys.part.warn_unrecorded(&self.filter, recorded);
+        keys.warn_unrecorded(&self.filter, recorded);
         keys.apply_form(filter.key_form());
         Ok((keys, filter))
     }

@@ -186,7 +186,7 @@ fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
         Some(path) => {
             let claim = state::claim(args, path, keys)?;
             if claim.exists() {
-                return state::load(args, path, claim, expiry);
+                return state::load(args, path, claim, keys, expiry);
             }
             Some((path.as_path(), claim))
         }
@@ -201,6 +201,6 @@ fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
         .hashing(hashing)
         .key_type(args.types.key_type.key_type())
         .key_form(args.keys.form())
-        .key_field(args.keys.key_field());
+        .key_field(keys.key_field());
     Ok(Changing::new(options.empty().map_err(|e| Failure::building(Name::Native, e))?, file))
 }

@@ -214,8 +214,7 @@ fn with_keys(
 ) -> Result<Found<VerifiedFilter>, Refused> {
     let file = FilterFile::load(path, read)?;
     let end = if args.null { 0 } else { b'\n' };
-    let (part, form) = (args.part.part(), args.part.form());
-    let format = KeyFormat { end, hex: args.hex, binary: args.binary, typed: None, part, form };
+    let format = KeyFormat { end, hex: args.hex, binary: args.binary, ..args.part.format() };
     types.key_type.check_dialect(path, file.dialect())?;
     let mut keys = Keys::new(&args.keys, types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());

@@ -2,9 +2,10 @@
 
 use super::KeyFormat;
 use super::ends::Ends;
-use super::source::Label;
+use super::source::{Header, Label};
 use crate::error::Failure;
 use crate::text;
+use fullbloom_core::typed::KeyField;
 use std::ops::ControlFlow;
 
 /// Keys looked up or inserted at once: enough to overlap memory accesses, few enough to stay in L1.
@@ -64,6 +65,11 @@ impl Splitter {
             gaps: Vec::new(),
             numbers: Vec::new(),
         }
+    }
+
+    /// From now on, keys are this field of the records.
+    pub fn set_field(&mut self, field: KeyField) {
+        self.format.part.field = Some(field);
     }
 
     /// Records handed out since the beginning, or since the last call.
@@ -211,11 +217,12 @@ impl SplitError {
         }
     }
 
-    /// The failure, with the name of the source.
-    pub fn in_source(self, name: &Label) -> Failure {
+    /// The failure, with the name of the source and the line, of which the header line is one.
+    pub fn in_source(self, name: &Label, header: Option<Header>) -> Failure {
         match self {
             SplitError::Record { record, why, carriage_return } => {
-                let failure = Failure::new(name, format_args!("line {record}, {why}"));
+                let line = record + header.map_or(0, |header| header.lines);
+                let failure = Failure::new(name, format_args!("line {line}, {why}"));
                 if carriage_return { failure.hint("--crlf leaves carriage returns out") } else { failure }
             }
             SplitError::Receiver(failure) => failure,
@@ -239,7 +246,7 @@ mod tests {
     }
 
     use crate::input::KeyPart;
-    use fullbloom_core::typed::{KeyField, KeyType};
+    use fullbloom_core::typed::KeyType;
     use fullbloom_dialects::Name;
     use fullbloom_ops::KeySpec;
 

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 const BLOCK: usize = 256 << 10;
 
 /// A record longer than this is taken for a mistake: a file that is not a list of keys, or `/dev/zero`.
-const LONGEST: usize = 256 << 20;
+pub const LONGEST: usize = 256 << 20;
 
 /// Some whole records with their ends, in memory that is used again.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ pub use batches::BATCH;
 use batches::Batch;
 pub use hashes::{HashSpool, Records};
 pub use ordered::threads;
-pub use part::KeyPart;
+pub use part::{Column, KeyPart};
 
 use crate::error::Failure;
 use crate::output;
@@ -27,7 +27,7 @@ use crate::progress::Progress;
 use batches::Splitter;
 use blocks::{Block, Blocks};
 use content::Expected;
-use fullbloom_core::typed::KeyForm;
+use fullbloom_core::typed::{KeyField, KeyForm};
 use fullbloom_dialects::Name;
 use fullbloom_ops::KeySpec;
 use source::{Label, Source};
@@ -48,14 +48,23 @@ pub struct KeyFormat {
     pub typed: Option<(KeySpec, Name)>,
     /// The part of a record that is its key.
     pub part: KeyPart,
+    /// The key is the field of this column. Each source then begins with a header line.
+    pub column: Option<Column>,
     /// The form that keys are brought into.
     pub form: KeyForm,
 }
 
 impl KeyFormat {
     /// Records that are their keys.
-    pub const LINES: KeyFormat =
-        KeyFormat { end: b'\n', hex: false, binary: false, typed: None, part: WHOLE, form: AS_GIVEN };
+    pub const LINES: KeyFormat = KeyFormat {
+        end: b'\n',
+        hex: false,
+        binary: false,
+        typed: None,
+        part: WHOLE,
+        column: None,
+        form: AS_GIVEN,
+    };
 
     /// What a file of such records may contain.
     fn expected(&self) -> Expected {
@@ -86,13 +95,20 @@ impl Keys {
     /// The keys of these files, in order; `-` is standard input, and so is no file at all.
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
-        let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
+        let mut sources: Vec<_> = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
+        if let Some(column) = &format.column {
+            sources.iter_mut().try_for_each(|source| source.read_header(column, &format))?;
+        }
         let lines_checked = format.expected() != Expected::Text;
         Ok(Keys { sources, format, lines_checked })
     }
 
     /// Keys that were given on the command line.
     pub fn given(keys: &[OsString], format: KeyFormat) -> Result<Keys, Failure> {
+        if format.column.is_some() {
+            let failure = Failure::new("-e", "keys of the command line have no header line");
+            return Err(failure.hint("-f N takes a field by its number"));
+        }
         let mut bytes = Vec::new();
         for key in keys {
             let key = key.as_encoded_bytes();
@@ -114,6 +130,23 @@ impl Keys {
     /// Their format.
     pub fn format(&self) -> &KeyFormat {
         &self.format
+    }
+
+    /// The field of each line that is the key; that of the first source, if a header line names the column.
+    pub fn key_field(&self) -> Option<KeyField> {
+        let header = self.sources.first().and_then(Source::header);
+        header.map(|header| header.field).or(self.format.part.field)
+    }
+
+    /// Warns if keys that are a field of lines go into a filter that does not record it: the lines themselves
+    /// are then reported absent.
+    pub fn warn_unrecorded(&self, filter: &Path, recorded: Option<KeyField>) {
+        if let (Some(given), None) = (self.key_field(), recorded) {
+            let filter = filter.display();
+            output::warning(&format!(
+                "{filter}: does not record that keys are {given}; lines without -f are not found"
+            ));
+        }
     }
 
     /// Whether one of the files is `path`.
@@ -168,12 +201,14 @@ impl Keys {
     ) -> Result<(), Failure> {
         let mut block = Block::default();
         for source in &mut self.sources {
-            let name = source.name();
+            let (name, header) = (source.name(), source.header());
             let mut blocks = Blocks::new(source.open(progress, self.format.expected())?, self.format.end);
-            let mut splitter = Splitter::new(self.format.clone());
+            let mut format = self.format.clone();
+            format.part.field = header.map_or(format.part.field, |header| Some(header.field));
+            let mut splitter = Splitter::new(format.clone());
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
-                warn_of_lines(&mut self.lines_checked, &name, block.bytes(), &self.format);
-                match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
+                warn_of_lines(&mut self.lines_checked, &name, block.bytes(), &format);
+                match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name, header))? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(()) => return Ok(()),
                 }

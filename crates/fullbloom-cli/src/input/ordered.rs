@@ -9,7 +9,7 @@
 
 use super::batches::{Batch, SplitError, Splitter};
 use super::blocks::{Block, Blocks};
-use super::source::{Label, Source};
+use super::source::{Header, Label, Source};
 use super::{KeyFormat, Keys, warn_of_lines};
 use crate::error::Failure;
 use crate::progress::Progress;
@@ -57,10 +57,10 @@ impl Keys {
     }
 }
 
-/// Where the blocks come from.
+/// Where the blocks come origin.
 struct Reader<'a> {
     sources: slice::IterMut<'a, Source>,
-    current: Option<(Label, Blocks<'a>)>,
+    current: Option<(Origin, Blocks<'a>)>,
     progress: &'a Progress,
     format: KeyFormat,
     lines_checked: &'a mut bool,
@@ -68,10 +68,17 @@ struct Reader<'a> {
     next: u64,
 }
 
+/// The source of a block.
+#[derive(Clone)]
+struct Origin {
+    name: Label,
+    header: Option<Header>,
+}
+
 /// A block that was read, or why it was not.
 struct Taken {
     number: u64,
-    read: Result<Label, Failure>,
+    read: Result<Origin, Failure>,
     /// Sources begun so far: records are numbered from 1 in each source.
     source: usize,
 }
@@ -80,22 +87,25 @@ impl<'a> Reader<'a> {
     /// `None` after the last block.
     fn take(&mut self, block: &mut Block) -> Option<Taken> {
         let read = loop {
-            let Some((name, blocks)) = &mut self.current else {
+            let Some((origin, blocks)) = &mut self.current else {
                 let source = self.sources.next()?;
-                let name = source.name();
+                let origin = Origin { name: source.name(), header: source.header() };
+                if let Some(header) = origin.header {
+                    self.format.part.field = Some(header.field);
+                }
                 match source.open(self.progress, self.format.expected()) {
-                    Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.format.end))),
+                    Ok(bytes) => self.current = Some((origin, Blocks::new(bytes, self.format.end))),
                     Err(failure) => break Err(failure),
                 }
                 continue;
             };
             match blocks.next(block) {
                 Ok(true) => {
-                    warn_of_lines(self.lines_checked, name, block.bytes(), &self.format);
-                    break Ok(name.clone());
+                    warn_of_lines(self.lines_checked, &origin.name, block.bytes(), &self.format);
+                    break Ok(origin.clone());
                 }
                 Ok(false) => self.current = None,
-                Err(e) => break Err(name.failed(&e)),
+                Err(e) => break Err(origin.name.failed(&e)),
             }
         };
         if read.is_err() {
@@ -144,12 +154,15 @@ impl<C> Shared<'_, C> {
                 return;
             }
             let Some(taken) = lock(&self.reader).take(&mut block) else { return };
-            let worked = taken.read.map(|name| {
+            let worked = taken.read.map(|origin| {
+                if let Some(header) = origin.header {
+                    splitter.set_field(header.field);
+                }
                 let split = splitter.split(block.bytes(), &mut |batch| {
                     work(batch, &mut result)?;
                     Ok(ControlFlow::Continue(()))
                 });
-                (name, split.map(|_| ()))
+                (origin, split.map(|_| ()))
             });
             let mut turn = lock(&self.turn);
             while turn.next != taken.number && turn.ended.is_none() {
@@ -179,18 +192,18 @@ impl<C> Turn<C> {
         &mut self,
         result: &mut T,
         block: &[u8],
-        worked: Result<(Label, Result<(), SplitError>), Failure>,
+        worked: Result<(Origin, Result<(), SplitError>), Failure>,
         records: u64,
     ) -> Result<ControlFlow<()>, Failure>
     where
         C: FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure>,
     {
-        let (name, split) = worked?;
+        let (Origin { name, header }, split) = worked?;
         let flow = (self.commit)(result, block)?;
         let before = self.records;
         self.records += records;
         match (flow, split) {
-            (ControlFlow::Continue(()), Err(e)) => Err(e.after(before).in_source(&name)),
+            (ControlFlow::Continue(()), Err(e)) => Err(e.after(before).in_source(&name, header)),
             (flow, _) => Ok(flow),
         }
     }

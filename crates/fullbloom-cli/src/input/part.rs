@@ -29,18 +29,16 @@ impl KeyPart {
     pub fn of<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>, String> {
         let line = if self.crlf { record.strip_suffix(b"\r").unwrap_or(record) } else { record };
         let Some(field) = self.field else { return Ok(Cow::Borrowed(line)) };
-        let (number, delimiter) = (field.number(), field.delimiter());
-        let missing = |count: usize| {
-            let fields = if count == 1 { "field" } else { "fields" };
-            format!("it has {count} {fields}, and the key is field {number}")
-        };
-        if field.is_quoted() {
-            return quoted_field(line, delimiter, number)?.map_err(missing);
+        let number = field.number() as usize;
+        let fields = || Fields::new(line, field.delimiter(), field.is_quoted());
+        match fields().take(number).try_fold((0, None), |(at, _), field| Ok((at + 1, Some(field?)))) {
+            Ok((count, Some(field))) if count == number => Ok(field),
+            Ok((count, _)) => {
+                let fields = if count == 1 { "field" } else { "fields" };
+                Err(format!("it has {count} {fields}, and the key is field {number}"))
+            }
+            Err(why) => Err(why),
         }
-        let mut fields = line.split(|byte| *byte == delimiter);
-        let field = fields.nth(number as usize - 1);
-        let count = || line.split(|byte| *byte == delimiter).count();
-        field.map(Cow::Borrowed).ok_or_else(|| missing(count()))
     }
 
     /// Whether quotes of a record are taken for part of its fields, up to the key.
@@ -52,26 +50,86 @@ impl KeyPart {
     }
 }
 
-/// The field with this number, from 1, of a line whose fields may be in quotes; within them, two quotes stand
-/// for one. The inner error is the number of fields.
-fn quoted_field(line: &[u8], delimiter: u8, number: u32) -> Result<Result<Cow<'_, [u8]>, usize>, String> {
-    let mut rest = line;
-    for at in 1.. {
-        let (field, after) = match rest {
-            [b'"', inside @ ..] => unquoted(inside)?,
-            _ => {
-                let end = rest.iter().position(|byte| *byte == delimiter).unwrap_or(rest.len());
-                (Cow::Borrowed(&rest[..end]), &rest[end..])
+/// A column by its name in the header line: the first line of each source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// The separator of fields.
+    pub delimiter: u8,
+    /// Fields may be in quotes.
+    pub quoted: bool,
+}
+
+/// The most names of columns in a message.
+const NAMES: usize = 20;
+
+impl Column {
+    /// The column's field, or what is wrong with this header line.
+    pub fn find(&self, header: &[u8]) -> Result<KeyField, String> {
+        let names: Vec<_> = Fields::new(header, self.delimiter, self.quoted).collect::<Result<_, _>>()?;
+        let mut found = names.iter().zip(1..).filter(|(name, _)| ***name == *self.name.as_bytes());
+        match (found.next(), found.next()) {
+            (Some((_, number)), None) => {
+                Ok(KeyField::new(number, self.delimiter, self.quoted).expect("a number from 1 on"))
             }
-        };
-        match after {
-            _ if at == number as usize => return Ok(Ok(field)),
-            [] => return Ok(Err(at)),
-            [next, more @ ..] if *next == delimiter => rest = more,
-            _ => return Err(format!("after the quotes of field {at} comes no delimiter")),
+            (Some((_, first)), Some((_, second))) => {
+                Err(format!("columns {first} and {second} are both named {:?}: give the number", self.name))
+            }
+            (None, _) => {
+                let shown =
+                    names.iter().take(NAMES).map(|name| format!("{:?}", String::from_utf8_lossy(name)));
+                let mut shown = shown.collect::<Vec<_>>().join(", ");
+                if names.len() > NAMES {
+                    shown += &format!(" and {} more", names.len() - NAMES);
+                }
+                let columns = if names.len() == 1 { "column" } else { "columns" };
+                Err(format!("no column {:?}; the header line has the {columns} {shown}", self.name))
+            }
         }
     }
-    unreachable!("the loop has no end")
+}
+
+/// The fields of a line. If they may be in quotes, two quotes within them stand for one.
+struct Fields<'l> {
+    /// What follows the last field, with the delimiter; the whole line before the first.
+    rest: &'l [u8],
+    delimiter: u8,
+    quoted: bool,
+    /// Fields so far.
+    count: usize,
+}
+
+impl<'l> Fields<'l> {
+    fn new(line: &'l [u8], delimiter: u8, quoted: bool) -> Fields<'l> {
+        Fields { rest: line, delimiter, quoted, count: 0 }
+    }
+}
+
+impl<'l> Iterator for Fields<'l> {
+    type Item = Result<Cow<'l, [u8]>, String>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = match self.rest {
+            line if self.count == 0 => line,
+            [] => return None,
+            [delimiter, start @ ..] if *delimiter == self.delimiter => start,
+            _ => return Some(Err(format!("after the quotes of field {} comes no delimiter", self.count))),
+        };
+        self.count += 1;
+        let field = match start {
+            [b'"', inside @ ..] if self.quoted => unquoted(inside),
+            _ => {
+                let end = start.iter().position(|byte| *byte == self.delimiter).unwrap_or(start.len());
+                Ok((Cow::Borrowed(&start[..end]), &start[end..]))
+            }
+        };
+        Some(field.map(|(field, rest)| {
+            self.rest = rest;
+            field
+        }))
+    }
 }
 
 /// What is in quotes, and what follows them.
@@ -125,6 +183,28 @@ mod tests {
         assert!(part(2).of(b"\"a\"b,c").unwrap_err().contains("no delimiter"));
         assert_eq!(*part(1).of(b"a\"b\"c").unwrap(), *b"a\"b\"c", "quotes inside are part of it");
         assert!(!part(1).keeps_quotes(b"\"a\""));
+    }
+
+    #[test]
+    fn a_column_is_found_by_its_name_in_the_header_line() {
+        let column = |name: &str, quoted| Column { name: name.to_owned(), delimiter: b',', quoted };
+        let header = b"id,\"first, \"\"last\"\"\",,day,day";
+        for (name, number) in [("id", 1), ("first, \"last\"", 2), ("", 3)] {
+            assert_eq!(column(name, true).find(header), Ok(KeyField::new(number, b',', true).unwrap()));
+        }
+        assert_eq!(
+            column("\"first", false).find(header).unwrap().number(),
+            2,
+            "quotes are kept without --csv"
+        );
+        assert!(column("day", true).find(header).unwrap_err().starts_with("columns 4 and 5"));
+        let missing = column("name", true).find(header).unwrap_err();
+        assert_eq!(
+            missing,
+            r#"no column "name"; the header line has the columns "id", "first, \"last\"", "", "day", "day""#
+        );
+        assert!(column("x", true).find(&b",".repeat(99)).unwrap_err().ends_with(" and 80 more"));
+        assert!(column("b", true).find(b"a,\"b").is_err() && column("a", true).find(b"\"a\"b").is_err());
     }
 
     #[test]

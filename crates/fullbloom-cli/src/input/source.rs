@@ -1,14 +1,18 @@
 //! Where keys come from: files, standard input, and the kept part of it.
 
+use super::KeyFormat;
+use super::blocks::LONGEST;
 use super::content::{self, Content, Expected, NotKeys, Refused, contents};
+use super::part::Column;
 use crate::error::Failure;
 use crate::output;
 use crate::progress::Progress;
+use fullbloom_core::typed::KeyField;
 use fullbloom_ops::filter::{FilterFile, ReadOptions};
 use fullbloom_ops::{self as ops, PlaceKind};
 use std::fmt::{self, Display};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes kept in memory of a stream that must be read twice; the rest goes to a temporary file.
@@ -21,6 +25,19 @@ pub struct Source {
     place: Place,
     /// A byte-order mark has been reported.
     mark_noted: bool,
+    /// The header line, if a column was looked up in it.
+    header: Option<Header>,
+}
+
+/// The header line of a source, which has no key.
+#[derive(Debug, Clone, Copy)]
+pub struct Header {
+    /// The field of the column that was looked up.
+    pub field: KeyField,
+    /// Lines up to the end of the header line: comments may come before it.
+    pub lines: u64,
+    /// Their bytes that come again when the source is opened.
+    bytes: u64,
 }
 
 /// The name of a source in messages.
@@ -44,8 +61,19 @@ enum Place {
     Stream(PathBuf),
     /// Standard input that is one of these.
     StdinStream,
+    /// The rest of a stream whose header line has been read.
+    Begun(Begun),
     /// What was read of a stream, to be read again.
     Kept(Spool),
+}
+
+/// What follows the header line of a stream, decompressed.
+struct Begun(BufReader<Box<dyn Read + Send>>);
+
+impl fmt::Debug for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begun")
+    }
 }
 
 impl Source {
@@ -59,7 +87,7 @@ impl Source {
                 Ok(start) if regular => Place::Redirected { start },
                 _ => Place::StdinStream,
             };
-            return Ok(Source { name, place, mark_noted: false });
+            return Ok(Source { name, place, mark_noted: false, header: None });
         }
         let name = Label::File(file.to_owned());
         let meta = fs::metadata(file).map_err(|e| name.failed(&e))?;
@@ -69,14 +97,14 @@ impl Source {
         }
         let place =
             if meta.is_file() { Place::File(file.to_owned()) } else { Place::Stream(file.to_owned()) };
-        Ok(Source { name, place, mark_noted: false })
+        Ok(Source { name, place, mark_noted: false, header: None })
     }
 
     /// Keys that are in memory.
     pub fn given(keys: &[u8]) -> Result<Source, Failure> {
         let mut spool = Spool::new();
         spool.write(keys)?;
-        Ok(Source { name: Label::Given, place: Place::Kept(spool), mark_noted: true })
+        Ok(Source { name: Label::Given, place: Place::Kept(spool), mark_noted: true, header: None })
     }
 
     /// Its name in messages.
@@ -99,12 +127,8 @@ impl Source {
     /// not compressed.
     pub fn is_plain_file(&self) -> bool {
         let open = match &self.place {
-            Place::File(file) => File::open(file),
-            Place::Redirected { start } => stdin().and_then(|mut stdin| {
-                stdin.seek(SeekFrom::Start(*start))?;
-                Ok(stdin)
-            }),
-            Place::Stream(_) | Place::StdinStream | Place::Kept(_) => return false,
+            Place::File(_) | Place::Redirected { .. } => self.place.open(),
+            Place::Stream(_) | Place::StdinStream | Place::Begun(_) | Place::Kept(_) => return false,
         };
         let mut magic = Vec::with_capacity(content::DECISIVE);
         let read = open.and_then(|file| file.take(content::DECISIVE as u64).read_to_end(&mut magic));
@@ -119,51 +143,120 @@ impl Source {
                 let meta = stdin().and_then(|stdin| stdin.metadata()).ok()?;
                 Some(meta.len().saturating_sub(*start))
             }
-            Place::Stream(_) | Place::StdinStream => None,
+            Place::Stream(_) | Place::StdinStream | Place::Begun(_) => None,
             Place::Kept(spool) => Some(spool.len),
         }
     }
 
-    /// Its bytes from the beginning, decompressed. If its records are lines, a byte-order mark is left out,
-    /// and contents that are not what is expected are refused.
+    /// Reads the header line, in which `column` is looked up. Bytes up to its end are left out from now on.
+    pub fn read_header(&mut self, column: &Column, format: &KeyFormat) -> Result<(), Failure> {
+        let name = self.name();
+        let file = self.place.open().map_err(|e| name.failed(&e))?;
+        let mut rest = BufReader::new(examined(file, format.expected(), &name, &mut self.mark_noted)?);
+        let (mut line, mut lines, mut bytes) = (Vec::new(), 0, 0);
+        loop {
+            line.clear();
+            let read = rest.by_ref().take(LONGEST as u64).read_until(format.end, &mut line);
+            let read = read.map_err(|e| name.failed(&e))?;
+            if read == 0 {
+                let failure =
+                    Failure::new(&name, format_args!("no header line that names {:?}", column.name));
+                return Err(failure.hint("-f NAME looks the column up in the first line; -f N takes field N"));
+            }
+            (lines, bytes) = (lines + 1, bytes + read as u64);
+            line.pop_if(|last| *last == format.end);
+            if !format.part.skips(&line) {
+                break;
+            }
+        }
+        let (header, has_return) = match line.strip_suffix(b"\r") {
+            Some(stripped) if format.part.crlf => (stripped, false),
+            stripped => (line.as_slice(), stripped.is_some()),
+        };
+        let field = column.find(header).map_err(|why| {
+            let failure = Failure::new(&name, why);
+            match column.delimiter {
+                _ if has_return => failure.hint("--crlf leaves carriage returns out"),
+                delimiter if header.contains(&delimiter) => failure,
+                _ => failure.hint("--csv separates fields by commas, -d C by another character"),
+            }
+        })?;
+        self.header = Some(Header { field, lines, bytes });
+        if matches!(self.place, Place::Stream(_) | Place::StdinStream) {
+            self.place = Place::Begun(Begun(rest));
+            self.header = Some(Header { field, lines, bytes: 0 });
+        }
+        Ok(())
+    }
+
+    /// The header line, if it has been read.
+    pub fn header(&self) -> Option<Header> {
+        self.header
+    }
+
+    /// Its bytes from the beginning, or from the end of the header line, decompressed. If its records are
+    /// lines, a byte-order mark is left out, and contents that are not what is expected are refused.
     pub fn open<'a>(
         &'a mut self,
         progress: &'a Progress,
         expected: Expected,
     ) -> Result<Box<dyn Read + Send + 'a>, Failure> {
-        let raw: io::Result<Box<dyn Read + Send + 'a>> = match &mut self.place {
-            Place::File(file) | Place::Stream(file) => File::open(file).map(|file| Box::new(file) as _),
-            Place::Redirected { start } => stdin().and_then(|mut stdin| {
-                stdin.seek(SeekFrom::Start(*start))?;
-                Ok(Box::new(stdin) as _)
-            }),
-            Place::StdinStream => stdin().map(|stdin| Box::new(stdin) as _),
+        let file = match &mut self.place {
+            Place::Begun(Begun(rest)) => return Ok(Box::new(Tracked { source: rest, progress })),
             Place::Kept(spool) => return Ok(Box::new(Tracked { source: spool.rewind()?, progress })),
+            place => place.open().map_err(|e| self.name.failed(&e))?,
         };
-        let tracked = raw.map(|source| Tracked { source, progress });
-        let name = &self.name;
-        let examined = tracked.map_err(Refused::Io).and_then(|raw| contents(raw, expected));
-        let Content { bytes, had_mark } = examined.map_err(|refused| match refused {
-            Refused::Io(e) => name.failed(&e),
-            Refused::NotKeys(found) => name.refused(found),
-            Refused::Binary(found) => name.refused(name.recognised().unwrap_or(found)),
-        })?;
-        if had_mark && !self.mark_noted {
-            self.mark_noted = true;
-            output::note(&format!("{name}: the byte-order mark is not part of the first key"));
-        }
+        let tracked = Tracked { source: file, progress };
+        let mut bytes = examined(tracked, expected, &self.name, &mut self.mark_noted)?;
+        let header = self.header.map_or(0, |header| header.bytes);
+        let skipped = io::copy(&mut bytes.by_ref().take(header), &mut io::sink());
+        skipped.map_err(|e| self.name.failed(&e))?;
         Ok(bytes)
     }
 
     /// A buffer that keeps the bytes while they are read, if they can be read only once.
     pub fn spool(&self) -> Option<Spool> {
-        matches!(self.place, Place::Stream(_) | Place::StdinStream).then(Spool::new)
+        matches!(self.place, Place::Stream(_) | Place::StdinStream | Place::Begun(_)).then(Spool::new)
     }
 
     /// From now on the kept bytes are the source.
     pub fn keep(&mut self, spool: Spool) {
-        self.place = Place::Kept(spool);
+        self.place = Place::Kept(spool); // without the header line
     }
+}
+
+impl Place {
+    /// The file or stream at its beginning.
+    fn open(&self) -> io::Result<File> {
+        match self {
+            Place::File(file) | Place::Stream(file) => File::open(file),
+            Place::Redirected { start } => {
+                let mut stdin = stdin()?;
+                stdin.seek(SeekFrom::Start(*start))?;
+                Ok(stdin)
+            }
+            Place::StdinStream => stdin(),
+            Place::Begun(_) | Place::Kept(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// The bytes of a stream, decompressed, if they are what is expected.
+fn examined<'a>(
+    raw: impl Read + Send + 'a,
+    expected: Expected,
+    name: &Label,
+    mark_noted: &mut bool,
+) -> Result<Box<dyn Read + Send + 'a>, Failure> {
+    let Content { bytes, had_mark } = contents(raw, expected).map_err(|refused| match refused {
+        Refused::Io(e) => name.failed(&e),
+        Refused::NotKeys(found) => name.refused(found),
+        Refused::Binary(found) => name.refused(name.recognised().unwrap_or(found)),
+    })?;
+    if had_mark && !std::mem::replace(mark_noted, true) {
+        output::note(&format!("{name}: the byte-order mark is not part of the first key"));
+    }
+    Ok(bytes)
 }
 
 impl Label {

@@ -5,6 +5,7 @@ mod build;
 mod cassandra;
 mod check;
 mod cluster;
+mod columns;
 mod common;
 mod contents;
 mod convert;

@@ -24,7 +24,13 @@ pub fn claim(args: &Args, path: &Path, keys: &Keys) -> Result<Claim, Failure> {
 
 /// Loads the keys of earlier runs. The filter keeps its kind and size; options that ask for others give a
 /// warning.
-pub fn load(args: &Args, path: &Path, claim: Claim, expiry: Option<Expiry>) -> Result<Changing, Failure> {
+pub fn load(
+    args: &Args,
+    path: &Path,
+    claim: Claim,
+    keys: &Keys,
+    expiry: Option<Expiry>,
+) -> Result<Changing, Failure> {
     let (seen, problems) =
         Changing::load(path, claim, args.secret.read()?.as_ref(), args.types.key_type.key_type())?;
     problems.iter().for_each(|problem| output::warning(&problem.to_string()));
@@ -32,7 +38,7 @@ pub fn load(args: &Args, path: &Path, claim: Claim, expiry: Option<Expiry>) -> R
     seen.require_form(args.keys.form())?;
     let recorded = seen.facts().key_field;
     args.keys.part.require_field(path, recorded)?;
-    args.keys.part.warn_unrecorded(path, recorded);
+    keys.warn_unrecorded(path, recorded);
     let wanted = Wanted {
         expiry,
         expected_keys: args.expected_keys,

@@ -31,9 +31,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         end: if args.null { 0 } else { b'\n' },
         hex: false, // decoded where they are looked up, so that answers show keys as they were given
         binary: args.binary,
-        typed: None,
-        part: args.part.part(),
-        form: args.part.form(),
+        ..args.part.format()
     };
     let mut keys = Keys::new(&args.keys, format)?;
     let mut answering = Answering::new(args)?;
