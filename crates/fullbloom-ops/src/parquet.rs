@@ -16,14 +16,14 @@ use crate::key_spec::KeyText;
 use crate::keys::EachKey;
 use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Watch};
-use crate::verify::{Verified, VerifySummary};
+use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use crate::{serialise, text};
 use columns::Columns;
 use fullbloom::typed::KeyType;
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::Name;
 use fullbloom_dialects::Parquet;
-use fullbloom_parquet::{Chunk, Error, File, Options, PhysicalType, Source};
+use fullbloom_parquet::{Chunk, Distinct, Error, File, Options, PhysicalType, Source};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -121,14 +121,20 @@ pub struct VerifiedColumn {
     pub column: String,
     /// Values that were looked up.
     pub keys: u64,
-    /// Distinct values, where the file says so.
-    pub distinct: Option<u64>,
+    /// Distinct values among them, counted.
+    pub distinct: u64,
+    /// Whether that number is exact. An estimate has a standard error of 0.1 %.
+    pub distinct_exact: bool,
+    /// Bits of the filter for each distinct value; null without any.
+    pub bits_per_distinct: Option<f64>,
     /// Values that are not in the filter.
     pub missing: u64,
     /// The rate measured on absent values.
     pub measured_fpr: f64,
-    /// The rate to expect.
+    /// The rate to expect by the filter's bits.
     pub expected_fpr: f64,
+    /// The rate of a filter of this size with so many distinct values.
+    pub distinct_fpr: f64,
     /// Whether a filter made from the values has the same bytes.
     pub rebuilt_identical: bool,
     /// The first missing value, in hex.
@@ -260,15 +266,9 @@ fn look_at(
     let distinct = chunk.distinct.map(|n| n as f64).or(estimated_keys).filter(|n| *n >= 0.5);
     let wasted = Wasted::of(chunk, bytes.len() as u64, distinct);
     let mut problems = Vec::new();
-    let (wanted, why) = match fpr {
-        Some(fpr) => (fpr, "is wanted"),
-        None => (USUAL_FPR, "is usual"),
-    };
-    if expected_fpr > wanted * TOO_FULL {
-        let why =
-            format!("{}: too full: the expected rate is {expected_fpr:.3}, {wanted} {why}", place(chunk));
+    if let Some(why) = too_full(expected_fpr, fpr) {
         let hint = "write the file again with the number of distinct values that a row group really has";
-        problems.push(Problem::at(path, Code::TooFull, why).hint(hint));
+        problems.push(Problem::at(path, Code::TooFull, format!("{}: {why}", place(chunk))).hint(hint));
     }
     if let Some(wasted) = wasted {
         let why = format!("{}: the filter saves nothing: {}", place(chunk), wasted.about());
@@ -295,17 +295,27 @@ fn look_at(
     Ok(Some(Found { record, problems }))
 }
 
+/// What is wrong with a filter of this rate, if `wanted` is asked for.
+fn too_full(fpr: f64, wanted: Option<f64>) -> Option<String> {
+    let (wanted, why) = match wanted {
+        Some(wanted) => (wanted, "is wanted"),
+        None => (USUAL_FPR, "is usual"),
+    };
+    let is_too_full = fpr > wanted * TOO_FULL;
+    is_too_full.then(|| format!("too full: the expected rate is {fpr:.3}, {wanted} {why}"))
+}
+
 /// Looks up every value of every column that has a filter.
 pub(crate) fn verify(
     path: &Path,
-    absent: u64,
+    options: &VerifyOptions,
     watch: &mut dyn Watch<Verified>,
 ) -> Result<Report<Verified, VerifySummary>, Problem> {
     let file = open(path)?;
     let mut all = Vec::new();
     watch.start(file.chunks().len() as u64);
     for chunk in file.chunks() {
-        let Some(found) = verify_chunk(path, &file, chunk, absent)? else { continue };
+        let Some(found) = verify_chunk(path, &file, chunk, options)? else { continue };
         let flow = watch.found(&found);
         all.push(found);
         if flow.is_break() {
@@ -321,9 +331,10 @@ fn verify_chunk(
     path: &Path,
     file: &File,
     chunk: &Chunk,
-    absent: u64,
+    options: &VerifyOptions,
 ) -> Result<Option<Found<Verified>>, Problem> {
-    let verified = file.verify(chunk, Options { absent }).map_err(|e| failed(path, chunk, &e))?;
+    let verified =
+        file.verify(chunk, Options { absent: options.absent }).map_err(|e| failed(path, chunk, &e))?;
     let Some(verified) = verified else { return Ok(None) };
     let place = place(chunk);
     let mut problems = Vec::new();
@@ -336,15 +347,25 @@ fn verify_chunk(
         let why = format!("{place}: the filter's bytes differ from a filter rebuilt from its values");
         problems.push(Problem::at(path, Code::BytesDiffer, why));
     }
+    let Distinct { count: distinct, is_exact } = verified.distinct;
+    if let Some(why) = too_full(verified.distinct_fpr, options.fpr) {
+        let number = text::estimated(distinct, is_exact);
+        let why = format!("{place}: {why}, with {number} distinct values in {} bits", verified.bits);
+        let hint = format!("write the file again for the number of distinct values: {number}");
+        problems.push(Problem::at(path, Code::TooFull, why).hint(hint));
+    }
     let record = VerifiedColumn {
         path: path.display().to_string(),
         row_group: chunk.row_group,
         column: chunk.name.clone(),
         keys: verified.values,
-        distinct: chunk.distinct,
+        distinct,
+        distinct_exact: is_exact,
+        bits_per_distinct: (distinct > 0).then(|| verified.bits as f64 / distinct as f64),
         missing: verified.missing,
         measured_fpr: verified.measured_fpr,
         expected_fpr: verified.expected_fpr,
+        distinct_fpr: verified.distinct_fpr,
         rebuilt_identical: verified.rebuilt_identical,
         first_missing: verified.first_missing.as_deref().map(text::hex),
     };

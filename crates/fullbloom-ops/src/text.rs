@@ -51,6 +51,11 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A number that is exact or estimated: `1048576`, `about 1203441`.
+pub fn estimated(count: u64, is_exact: bool) -> String {
+    if is_exact { count.to_string() } else { format!("about {count}") }
+}
+
 /// A count of entries: `1 entry`, `2 entries`.
 pub fn counted_entries(count: u64) -> String {
     format!("{count} entr{}", if count == 1 { "y" } else { "ies" })

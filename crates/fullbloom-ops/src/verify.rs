@@ -38,7 +38,8 @@ pub struct VerifyOptions {
     pub read: ReadOptions,
     /// Absent keys to measure the rate with.
     pub absent: u64,
-    /// The rate that filters of sstables should keep; `None` for the recorded one.
+    /// The rate that filters of sstables and of Parquet columns should keep. `None`: the one that sstables
+    /// record, and 5 % of columns, which record none.
     pub fpr: Option<f64>,
     /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<EnginePrefix>,
@@ -122,7 +123,7 @@ pub fn verify(
             Ok(one(Verified::Filter(record), problems))
         }
         #[cfg(feature = "parquet")]
-        PlaceKind::Parquet => parquet::verify(path, options.absent, watch),
+        PlaceKind::Parquet => parquet::verify(path, options, watch),
         #[cfg(feature = "parquet")]
         PlaceKind::Dataset => parquet::verify_dataset(path, options, watch),
         #[cfg(not(feature = "parquet"))]

@@ -13,6 +13,7 @@
 //! Files are not trusted: the position of a filter is checked against the file before it is read, and a panic
 //! of the parquet crate on damaged pages becomes an error.
 
+mod distinct;
 mod error;
 mod file;
 mod footer;
@@ -25,6 +26,7 @@ mod types;
 mod values;
 mod verify;
 
+pub use distinct::Distinct;
 pub use error::Error;
 pub use file::{File, MAGIC, is_parquet};
 pub use footer::Chunk;

@@ -1,10 +1,12 @@
 //! Checks that every value of a column is in its filter.
 
+use crate::distinct::{Distinct, DistinctCounter};
 use crate::error::Error;
 use crate::file::File;
 use crate::footer::Chunk;
 use fullbloom_dialects::Filter;
 use fullbloom_dialects::Parquet;
+use fullbloom_dialects::filter::Dialect;
 use fullbloom_dialects::hash::xxh64;
 
 /// How thoroughly to verify.
@@ -25,6 +27,10 @@ impl Default for Options {
 pub struct Verified {
     /// Values that are not null.
     pub values: u64,
+    /// Distinct values among them, counted.
+    pub distinct: Distinct,
+    /// Length of the filter's array in bits.
+    pub bits: u64,
     /// Values that the filter calls absent.
     pub missing: u64,
     /// The first of them.
@@ -33,6 +39,8 @@ pub struct Verified {
     pub measured_fpr: f64,
     /// The expected rate of the bits.
     pub expected_fpr: f64,
+    /// The expected rate of a filter of this length with the distinct values.
+    pub distinct_fpr: f64,
     /// Whether a filter built from the values has the same bits.
     pub rebuilt_identical: bool,
 }
@@ -52,26 +60,31 @@ impl File {
         let memory = |_| fullbloom::DecodeError::Memory { bytes: bytes.len() as u64 };
         let mut rebuilt = Filter::from_dialect(*filter.dialect()).map_err(memory)?;
         let (mut values, mut missing, mut first_missing) = (0, 0, None);
-        let mut answers = Vec::new();
+        let (mut answers, mut distinct) = (Vec::new(), DistinctCounter::default());
         self.for_each_values(chunk, |keys| {
             answers.resize(keys.len(), false);
             filter.may_contain_batch_into(keys, &mut answers).expect("a place for each key");
             rebuilt.insert_batch(keys).expect("keys are given as bytes");
+            keys.iter().for_each(|key| distinct.add(xxh64(key)));
             values += keys.len() as u64;
             for (key, _) in keys.iter().zip(&answers).filter(|(_, found)| !**found) {
                 missing += 1;
                 first_missing.get_or_insert_with(|| key.clone());
             }
         })?;
+        let distinct = distinct.count();
         // Hashes of eight-byte numbers: no value of a column has one of these hashes except by chance.
         let made_up = |i: u64| xxh64(&xxh64(&i.to_le_bytes()).to_be_bytes());
         let yes = (0..options.absent).filter(|&i| filter.may_contain_raw(made_up(i))).count();
         Ok(Some(Verified {
             values,
+            distinct,
+            bits: filter.geometry().bit_len,
             missing,
             first_missing,
             measured_fpr: yes as f64 / options.absent.max(1) as f64,
             expected_fpr: filter.expected_fpr(),
+            distinct_fpr: filter.dialect().fpr_with(distinct.count as f64),
             rebuilt_identical: rebuilt.bits() == filter.bits(),
         }))
     }

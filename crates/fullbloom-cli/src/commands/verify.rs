@@ -59,7 +59,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
     absent: u64,
 
-    /// Judge the filters of sstables against this rate instead of the recorded one: 0.02, 2%
+    /// Judge the filters of sstables against this rate instead of the recorded one, and those of Parquet
+    /// columns instead of 5 %: 0.02, 2%
     #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 

@@ -5,7 +5,7 @@ use crate::hints;
 use crate::table::Table;
 use crate::text;
 use fullbloom_ops::parquet::ColumnTotals;
-use fullbloom_ops::{Code, Found, InspectReport, Inspected, Problem, Verified, VerifyReport};
+use fullbloom_ops::{Code, Found, InspectReport, Inspected, Problem, Severity, Verified, VerifyReport};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -102,13 +102,16 @@ pub fn verified_dataset(path: &Path, report: &VerifyReport, width: Option<usize>
     struct Sums {
         row_groups: u64,
         keys: u64,
+        distinct: u64,
+        estimated: bool,
+        too_full: u64,
         missing: u64,
         measured: f64,
         expected: f64,
         differ: u64,
     }
     let mut columns: Vec<(&str, Sums)> = Vec::new();
-    for Found { record, .. } in &report.found {
+    for Found { record, problems } in &report.found {
         let Verified::Column(record) = record else { continue };
         let place = columns.iter().position(|(name, _)| *name == record.column).unwrap_or_else(|| {
             columns.push((&record.column, Sums::default()));
@@ -117,12 +120,25 @@ pub fn verified_dataset(path: &Path, report: &VerifyReport, width: Option<usize>
         let sums = &mut columns[place].1;
         sums.row_groups += 1;
         sums.keys += record.keys;
+        sums.distinct += record.distinct;
+        sums.estimated |= !record.distinct_exact;
+        sums.too_full += u64::from(problems.iter().any(|problem| problem.code == Code::TooFull));
         sums.missing += record.missing;
         sums.measured += record.measured_fpr;
         sums.expected += record.expected_fpr;
         sums.differ += u64::from(!record.rebuilt_identical);
     }
-    let titles = ["column", "filters", "values", "missing", "measured rate", "expected rate", "differ"];
+    let titles = [
+        "column",
+        "filters",
+        "values",
+        "distinct",
+        "too full",
+        "missing",
+        "measured rate",
+        "expected rate",
+        "differ",
+    ];
     let mut table = Table::new(&titles).indent(2);
     for (name, sums) in &columns {
         let mean = |sum: f64| text::rate(sum / sums.row_groups as f64);
@@ -130,6 +146,8 @@ pub fn verified_dataset(path: &Path, report: &VerifyReport, width: Option<usize>
             text::printable(name).into_owned(),
             sums.row_groups.to_string(),
             sums.keys.to_string(),
+            text::estimated(sums.distinct, !sums.estimated),
+            sums.too_full.to_string(),
             sums.missing.to_string(),
             mean(sums.measured),
             mean(sums.expected),
@@ -138,6 +156,15 @@ pub fn verified_dataset(path: &Path, report: &VerifyReport, width: Option<usize>
     }
     let rows = if columns.is_empty() { String::new() } else { table.render_within(width) };
     let heading = text::printable(&path.display().to_string()).into_owned();
-    let problems = super::each("", report.found.iter().flat_map(|found| &found.problems));
-    format!("{heading}\n{rows}{problems}") + &elsewhere(&report.problems)
+    let found = report.found.iter().flat_map(|found| match &found.record {
+        Verified::Column(record) => {
+            found.problems.iter().map(|problem| (Some(&record.column), problem)).collect()
+        }
+        _ => Vec::new(),
+    });
+    // A value that is not found has its place; filters that are too full are equal.
+    let (errors, others): (Vec<_>, Vec<_>) =
+        found.partition(|(_, problem)| problem.severity == Severity::Error);
+    let errors = super::each("", errors.into_iter().map(|(_, problem)| problem));
+    format!("{heading}\n{rows}{errors}") + &once(others.into_iter()) + &elsewhere(&report.problems)
 }

@@ -145,10 +145,24 @@ fn a_file_has_the_same_problems_alone_as_in_its_directory() {
 fn every_value_of_every_file_is_looked_up() {
     let dir = Dir::new();
     let lake = lake(&dir);
-    let seen = run(&["verify", "--json", &lake], b"").exits(0).json();
+    let all = run(&["verify", "--json", &lake], b"").exits(1);
+    let seen = all.json();
     assert_eq!(number(&seen["summary"], "filters"), 4 + 6 + 6);
     assert_eq!(number(&seen["summary"], "keys"), 16 * ROWS as u64);
     assert_eq!(number(&seen["summary"], "missing"), 0);
+    // The distinct values are counted, whatever the bits say.
+    for place in seen["places"].as_array().unwrap() {
+        let distinct = if place["column"] == "country" { 3 } else { ROWS as u64 };
+        assert_eq!((number(place, "distinct"), &place["distinct_exact"]), (distinct, &Value::Bool(true)));
+        let full = place["path"].as_str().unwrap().ends_with("b.parquet") && place["column"] == "id";
+        assert_eq!(place["distinct_fpr"].as_f64().unwrap() > 0.9, full, "{place}");
+    }
+    assert_eq!(all.codes("b.parquet"), ["too-full", "too-full"]);
+    assert_eq!(run(&["verify", "--json", "--fpr", "100%", &lake], b"").exits(0).codes("b.parquet"), [""; 0]);
+    let strict = run(&["verify", "--json", "--fpr", "0.01%", &lake], b"").exits(1);
+    assert_eq!(strict.codes("a.parquet"), ["too-full"; 4], "id and row, but not country");
+    let lines = run(&["verify", &lake], b"").exits(1);
+    assert_eq!(lines.text().lines().filter(|line| line.starts_with("warning: ")).count(), 1, "{lines:?}");
     // A hole in one filter is found, and its file is named.
     let path = dir.path("lake/day=2026-11-17/a.parquet");
     let mut bytes = fs::read(&path).unwrap();

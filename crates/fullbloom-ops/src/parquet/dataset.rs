@@ -225,7 +225,7 @@ pub(crate) fn verify_dataset(
     let one = |file: &PathBuf| -> Result<Vec<Found<Verified>>, Problem> {
         let open = open(file)?;
         let chunks = open.chunks().iter();
-        chunks.filter_map(|chunk| verify_chunk(file, &open, chunk, options.absent).transpose()).collect()
+        chunks.filter_map(|chunk| verify_chunk(file, &open, chunk, options).transpose()).collect()
     };
     let _ = pool::each(&dataset.files, one, watch, |verified, watch| match verified {
         Ok(verified) => {
