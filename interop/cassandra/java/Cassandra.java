@@ -11,4 +11,7 @@ interface Cassandra {
   byte[] write(String dialect, IFilter filter) throws IOException;
 
   IFilter read(String dialect, byte[] file) throws IOException;
+
+  /** What a parsed ALTER TABLE statement does. */
+  Altered altered(Object statement);
 }

@@ -117,10 +117,78 @@ fn cql_name(table: &CassandraTablePlan) -> Option<String> {
     is_own.then(|| format!("{}.{}", quoted(keyspace), quoted(name)))
 }
 
-/// An identifier of CQL. Names with other characters than these need quotes, and have them in CQL only.
+/// Words that Cassandra 3.11 to 5.0 take for a name only in quotes, as their parsers say (interop/cassandra).
+const RESERVED: [&str; 62] = [
+    "add",
+    "allow",
+    "alter",
+    "and",
+    "apply",
+    "asc",
+    "authorize",
+    "batch",
+    "begin",
+    "by",
+    "columnfamily",
+    "create",
+    "default",
+    "delete",
+    "desc",
+    "describe",
+    "drop",
+    "entries",
+    "execute",
+    "from",
+    "full",
+    "grant",
+    "if",
+    "in",
+    "index",
+    "infinity",
+    "insert",
+    "into",
+    "is",
+    "keyspace",
+    "limit",
+    "materialized",
+    "mbean",
+    "mbeans",
+    "modify",
+    "nan",
+    "norecursive",
+    "not",
+    "null",
+    "of",
+    "on",
+    "or",
+    "order",
+    "primary",
+    "rename",
+    "replace",
+    "revoke",
+    "schema",
+    "select",
+    "set",
+    "table",
+    "to",
+    "token",
+    "truncate",
+    "unlogged",
+    "unset",
+    "update",
+    "use",
+    "using",
+    "view",
+    "where",
+    "with",
+];
+
+/// An identifier of CQL. Reserved words and names with other characters than these need quotes, and have them
+/// in CQL only.
 fn quoted(name: &str) -> String {
     let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
+        && name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'))
+        && !RESERVED.contains(&name);
     if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
@@ -139,6 +207,7 @@ mod tests {
         };
         assert_eq!(name("shop", "orders_2").as_deref(), Some("shop.orders_2"));
         assert_eq!(name("Shop", "2orders").as_deref(), Some("\"Shop\".\"2orders\""));
+        assert_eq!(name("key", "order").as_deref(), Some("key.\"order\""));
         assert_eq!(name("a", "b\"c").as_deref(), Some("a.\"b\"\"c\""));
         assert_eq!(name("system_schema", "tables"), None);
         assert_eq!(name("shop", "orders.by_day"), None);

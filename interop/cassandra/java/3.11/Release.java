@@ -1,6 +1,7 @@
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import org.apache.cassandra.cql3.statements.AlterTableStatement;
 import org.apache.cassandra.io.util.DataOutputBuffer;
 import org.apache.cassandra.utils.FilterFactory;
 import org.apache.cassandra.utils.IFilter;
@@ -35,5 +36,11 @@ final class Release implements Cassandra {
   @Override
   public IFilter read(String dialect, byte[] file) throws IOException {
     return FilterFactory.deserialize(new DataInputStream(new ByteArrayInputStream(file)), true, oldOrder(dialect));
+  }
+
+  @Override
+  public Altered altered(Object statement) {
+    AlterTableStatement alter = (AlterTableStatement) statement;
+    return new Altered(alter.keyspace(), alter.columnFamily(), Statements.rate(alter));
   }
 }

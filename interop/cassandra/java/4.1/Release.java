@@ -1,6 +1,8 @@
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import org.apache.cassandra.cql3.QualifiedName;
+import org.apache.cassandra.cql3.statements.schema.AlterTableStatement;
 import org.apache.cassandra.io.util.DataOutputBuffer;
 import org.apache.cassandra.utils.BloomFilter;
 import org.apache.cassandra.utils.BloomFilterSerializer;
@@ -33,5 +35,12 @@ final class Release implements Cassandra {
   public IFilter read(String dialect, byte[] file) throws IOException {
     boolean oldFormat = dialect.equals("cassandra-3");
     return BloomFilterSerializer.deserialize(new DataInputStream(new ByteArrayInputStream(file)), oldFormat);
+  }
+
+  @Override
+  public Altered altered(Object statement) {
+    AlterTableStatement.Raw alter = (AlterTableStatement.Raw) statement;
+    QualifiedName name = (QualifiedName) Statements.field(alter, "name");
+    return new Altered(name.getKeyspace(), name.getName(), Statements.rate(alter));
   }
 }

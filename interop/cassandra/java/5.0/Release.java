@@ -1,4 +1,6 @@
 import java.io.IOException;
+import org.apache.cassandra.cql3.QualifiedName;
+import org.apache.cassandra.cql3.statements.schema.AlterTableStatement;
 import org.apache.cassandra.io.util.DataInputBuffer;
 import org.apache.cassandra.io.util.DataOutputBuffer;
 import org.apache.cassandra.utils.BloomFilter;
@@ -39,5 +41,12 @@ final class Release implements Cassandra {
   @Override
   public IFilter read(String dialect, byte[] file) throws IOException {
     return serializer(dialect).deserialize(new DataInputBuffer(file));
+  }
+
+  @Override
+  public Altered altered(Object statement) {
+    AlterTableStatement.Raw alter = (AlterTableStatement.Raw) statement;
+    QualifiedName name = (QualifiedName) Statements.field(alter, "name");
+    return new Altered(name.getKeyspace(), name.getName(), Statements.rate(alter));
   }
 }
