@@ -64,7 +64,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         ($name:expr, $filter:ident) => {
             Contestant::new($name, |_| {
                 let mut filter = $filter.borrow_mut();
-                filter.clear();
+                filter.clear().unwrap();
                 black_box(keys.iter().map(|k| u64::from(filter.insert(k))).sum::<u64>());
             })
         };

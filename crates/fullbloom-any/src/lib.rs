@@ -376,7 +376,11 @@ impl AnyFilter {
         }
     }
 
-    /// Removes all keys.
+    /// Removes all keys. What remains is a new filter of the same shape, with the same hash function, label
+    /// and key type.
+    ///
+    /// # Errors
+    /// As of [`insert_batch`](AnyFilter::insert_batch): the filter takes no keys, or there is not enough memory.
     pub fn clear(&mut self) -> Result<(), ChangeError> {
         either!(&mut self.inner, filter => filter.clear())
     }

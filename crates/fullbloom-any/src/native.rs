@@ -180,7 +180,7 @@ impl StoredFilter {
 
     pub(crate) fn clear(&mut self) -> Result<(), ChangeError> {
         match self {
-            StoredFilter::Fast(filter) => filter.clear(),
+            StoredFilter::Fast(filter) => filter.clear()?,
             StoredFilter::Dynamic(filter) => filter.clear()?,
             other => return other.refused(),
         }

@@ -265,12 +265,7 @@ fn read_native(bytes: Storage, options: &ReadOptions, check: Check) -> Result<An
     let mut filter = AnyFilter::from(stored);
     filter.unchecked = shared.zip(chunks).map(|(file, chunks)| Box::new(Unchecked { file, chunks }));
     if let Some((bit_len, probes)) = options.geometry {
-        let found = filter.geometry();
-        let pairs =
-            [("bits given", bit_len, found.bit_len), ("probes given", probes.into(), found.probes.into())];
-        if let Some((field, got, expected)) = pairs.into_iter().find(|(_, got, expected)| got != expected) {
-            return Err(DecodeError::Mismatch { field, at: 0, got, expected });
-        }
+        DecodeError::require_given(bit_len, probes, &filter.geometry())?;
     }
     if let Some(secret) = &options.secret {
         if matches!(filter.hashing(), Some(Hashing::Seed(_))) {

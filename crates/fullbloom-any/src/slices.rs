@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 use fullbloom_core::bits::{self, Owned};
-use fullbloom_core::error::{KeysError, SizeError};
+use fullbloom_core::error::{KeysError, Quantity, SizeError};
 use fullbloom_core::kernel::lines::CHUNK;
 use fullbloom_core::keys::Keys;
 use fullbloom_core::native::format::{Encoder, checksums, chunk_len};
@@ -73,7 +73,7 @@ impl Slicing {
     pub fn new(sizing: &Sizing, hashing: Hashing, slice_bytes: u64) -> Result<Slicing, SizeError> {
         if sizing.blocks == 0 || sizing.blocks > MAX_BITS / sizing.layout.block_len() {
             let allowed = "at least one, and at most 32 TiB of them";
-            return Err(SizeError::Count { what: "blocks", got: sizing.blocks, allowed });
+            return Err(SizeError::Count { what: Quantity::Blocks, got: sizing.blocks, allowed });
         }
         let shape = Shape::new(sizing.layout, sizing.blocks);
         let bytes = slice_bytes.clamp(1, 1 << 45).next_power_of_two().max(chunk_len(shape.byte_len()));
@@ -119,7 +119,7 @@ impl Slicing {
     pub fn slice(&self, number: u64) -> Result<Slice, SizeError> {
         if number >= self.count() {
             let allowed = "less than the number of slices";
-            return Err(SizeError::Count { what: "slice", got: number, allowed });
+            return Err(SizeError::Count { what: Quantity::Slice, got: number, allowed });
         }
         let blocks = self.blocks(number);
         let block_bytes = self.shape.layout.block_len() / 8;

@@ -58,6 +58,11 @@ fn the_filter_of_keys_is_what_the_builder_makes_of_them_and_what_two_merged_halv
         assert!(slices.iter().all(|key| copy.may_contain(key) && !copy.insert(key).unwrap()), "{dialect}");
         copy.clear().unwrap();
         assert_eq!(copy.count_ones(), 0, "{dialect}");
+        assert_eq!(
+            copy.encode(),
+            AnyFilter::new(dialect, &REQUEST).unwrap().encode(),
+            "{dialect}: not as new"
+        );
         count += 1;
     }
     assert_eq!(count, Name::ALL.len() - 3);

@@ -2,8 +2,7 @@
 
 use crate::hints;
 use crate::output;
-use fullbloom::error::BuildError;
-use fullbloom::error::FileCause;
+use fullbloom::error::{BuildError, FileCause, Quantity};
 use fullbloom::{FileError, SizeError};
 use fullbloom_dialects::Name;
 use fullbloom_ops::{self as ops, Problem};
@@ -108,7 +107,7 @@ impl Failure {
     pub fn size(dialect: Name, cause: &SizeError) -> Failure {
         match cause {
             SizeError::Unsupported { .. } => Failure::text(cause.to_string()), // names its dialect itself
-            SizeError::Value { what: "fpr", got, .. } if (1.0..=100.0).contains(got) => {
+            SizeError::Value { what: Quantity::Fpr, got, .. } if (1.0..=100.0).contains(got) => {
                 Failure::new(dialect, cause).hint(format!("{got} in a hundred is written {got}%"))
             }
             _ => Failure::new(dialect, cause),

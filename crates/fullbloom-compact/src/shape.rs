@@ -8,7 +8,7 @@
 
 use crate::probe::{MAX_LINES, Place, SLOTS};
 use alloc::vec::Vec;
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 #[cfg(not(feature = "std"))]
 use fullbloom_core::sizing::math::Float as _;
 
@@ -39,7 +39,7 @@ impl Columns {
     /// The columns for a rate from 2^-64 to 0.5.
     pub(crate) fn for_fpr(fpr: f64) -> Result<Columns, SizeError> {
         if !RATES.contains(&fpr) {
-            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "2^-64 to 0.5" });
+            return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "2^-64 to 0.5" });
         }
         // The rate is a mean of 2^-fewer and half of it.
         let fewer = (-fpr.log2()).floor().clamp(1.0, 64.0);

@@ -6,10 +6,13 @@
 
 mod build;
 mod keys;
+mod quantity;
 
 pub use build::{BuildError, BuildOption};
 pub use keys::{InsertError, KeysError};
+pub use quantity::Quantity;
 
+use crate::sizing::Geometry;
 use crate::typed::TypeError;
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -26,8 +29,8 @@ use std::path::{Path, PathBuf};
 pub enum SizeError {
     /// A number is outside the range that the dialect accepts.
     Value {
-        /// The glossary name of the number, e.g. `fpr`.
-        what: &'static str,
+        /// Which number.
+        what: Quantity,
         /// The given value.
         got: f64,
         /// The accepted values, in words.
@@ -35,8 +38,8 @@ pub enum SizeError {
     },
     /// A count is outside the range that the dialect accepts.
     Count {
-        /// The glossary name of the count, e.g. `expected_keys`.
-        what: &'static str,
+        /// Which count.
+        what: Quantity,
         /// The given value.
         got: u64,
         /// The accepted values, in words.
@@ -170,6 +173,15 @@ pub enum DecodeError {
         /// The value that would be consistent.
         expected: u64,
     },
+    /// A number that the caller gave contradicts the bytes.
+    Given {
+        /// Which number.
+        what: Quantity,
+        /// The given value.
+        got: u64,
+        /// The value by the bytes.
+        expected: u64,
+    },
     /// Bytes follow after the end of the filter.
     Trailing {
         /// Where the filter ends.
@@ -223,6 +235,20 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// `Ok` if the bits and probes that the caller gave are those of the bytes.
+    pub fn require_given(bit_len: u64, probes: u32, found: &Geometry) -> Result<(), DecodeError> {
+        let pairs = [
+            (Quantity::Bits, bit_len, found.bit_len),
+            (Quantity::Probes, probes.into(), found.probes.into()),
+        ];
+        match pairs.into_iter().find(|(_, got, expected)| got != expected) {
+            Some((what, got, expected)) => Err(DecodeError::Given { what, got, expected }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -237,6 +263,9 @@ impl fmt::Display for DecodeError {
             }
             DecodeError::Mismatch { field, at, got, expected } => {
                 write!(f, "{field} at byte {at}: {got}, but the rest of the file says {expected}")
+            }
+            DecodeError::Given { what, got, expected } => {
+                write!(f, "{what}: {got} given, the file says {expected}")
             }
             DecodeError::Trailing { at, extra } => {
                 let bytes = if extra == 1 { "byte follows" } else { "bytes follow" };

@@ -294,9 +294,13 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
         })
     }
 
-    /// Removes all keys.
-    pub fn clear(&mut self) {
+    /// Removes all keys. What remains is a new filter of the same shape, with the same hash function.
+    ///
+    /// # Errors
+    /// None: the signature is that of every filter, of which those that grow need memory.
+    pub fn clear(&mut self) -> Result<(), InsertError> {
         self.dialect.clear(self.bits.as_mut());
+        Ok(())
     }
 
     /// Adds all keys of another filter of the same shape.

@@ -34,7 +34,7 @@ use crate::hash::{java_string_hash, utf16_units};
 use crate::probe::{self, Mod32};
 use core::f64::consts::LN_2;
 use core::ops::Range;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -63,7 +63,7 @@ pub fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
     // `as` converts like Java: towards zero, saturating, NaN to 0.
     let size = (f64::from(keys.wrapping_neg()) * fpr.ln() / (LN_2 * LN_2)) as i32;
     if size < 0 {
-        return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "at most 1" });
+        return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "at most 1" });
     }
     let probes = (f64::from(size) * LN_2 / f64::from(keys)) as i32;
     Ok((size as u32, probes.max(0) as u32))
@@ -72,10 +72,17 @@ pub fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
 impl JavaLsm {
     /// The filter with these two numbers. Without bits, probes must be zero.
     fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
-        let refused =
-            SizeError::Count { what: "bits", got: bit_len, allowed: "1 to 2147483647, or 0 with 0 probes" };
+        let refused = SizeError::Count {
+            what: Quantity::Bits,
+            got: bit_len,
+            allowed: "1 to 2147483647, or 0 with 0 probes",
+        };
         if probes > MAX_PROBES {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "at most 1075" });
+            return Err(SizeError::Count {
+                what: Quantity::Probes,
+                got: probes.into(),
+                allowed: "at most 1075",
+            });
         }
         match i32::try_from(bit_len) {
             Ok(0) if probes != 0 => Err(refused),
@@ -159,13 +166,13 @@ impl Size for JavaLsm {
         let fpr = match request.target {
             Target::Fpr(fpr) if fpr > 0.0 && fpr <= 1.0 => fpr,
             Target::Fpr(fpr) => {
-                return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr <= 1" });
+                return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr <= 1" });
             }
             Target::BitsPerKey(bits) => {
                 let fpr = (-bits * LN_2 * LN_2).exp();
                 if !(fpr > 0.0 && fpr < 1.0) {
                     let allowed = "above 0, below 1550";
-                    return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                    return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed });
                 }
                 fpr
             }
@@ -173,7 +180,11 @@ impl Size for JavaLsm {
         };
         let Ok(keys) = i32::try_from(request.expected_keys) else {
             let allowed = "below 2^31, as in java-lsm-tree";
-            return Err(SizeError::Count { what: "expected_keys", got: request.expected_keys, allowed });
+            return Err(SizeError::Count {
+                what: Quantity::ExpectedKeys,
+                got: request.expected_keys,
+                allowed,
+            });
         };
         let (bit_len, probes) = params(keys, fpr)?;
         Self::with_geometry(bit_len.into(), probes)

@@ -35,7 +35,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use core::ops::Range;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -93,13 +93,17 @@ impl Orc {
     fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, 64 to 2147483584";
-            return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+            return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
         }
         let Some(bit_len) = Mod32::new(bit_len as u32) else {
-            return Err(SizeError::Count { what: "bits", got: 0, allowed: "a multiple of 64, not 0" });
+            return Err(SizeError::Count {
+                what: Quantity::Bits,
+                got: 0,
+                allowed: "a multiple of 64, not 0",
+            });
         };
         if !(1..=MAX_PROBES).contains(&probes) {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=1109" });
+            return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "1..=1109" });
         }
         Ok(Orc { bit_len, probes, class: Class::Utf8, numbers: false })
     }
@@ -233,12 +237,12 @@ impl Size for Orc {
         let bits = match request.target {
             Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => classic_bits(keys, fpr),
             Target::Fpr(fpr) => {
-                return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+                return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
             }
             Target::BitsPerKey(bits) if bits > 0.0 && bits < 1550.0 => (keys as f64 * bits) as u64,
             Target::BitsPerKey(bits) => {
                 let allowed = "above 0, below 1550";
-                return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed });
             }
             Target::Exact { bit_len, probes } => return Self::with_geometry(bit_len, probes),
         };

@@ -34,7 +34,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use fullbloom_core::bits::prefetch;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::kernel::Cpu;
 use fullbloom_core::kernel::pipeline::{Answers, CHUNK, Source};
 use fullbloom_core::keys::{KeyHasher, Keys};
@@ -77,7 +77,11 @@ impl Parquet {
     pub fn with_blocks(blocks: u64) -> Result<Self, SizeError> {
         if blocks == 0 || blocks > MAX_BLOCKS {
             let allowed = "whole blocks of 256, up to 2^34 - 256";
-            return Err(SizeError::Count { what: "bits", got: blocks.saturating_mul(8 * BLOCK), allowed });
+            return Err(SizeError::Count {
+                what: Quantity::Bits,
+                got: blocks.saturating_mul(8 * BLOCK),
+                allowed,
+            });
         }
         Ok(Parquet { blocks: blocks as u32, header: true })
     }
@@ -251,21 +255,21 @@ impl Size for Parquet {
                 rounded_bytes(optimal_bits(keys, fpr) / 8)
             }
             Target::Fpr(fpr) => {
-                return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+                return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
             }
             Target::BitsPerKey(bits) if bits > 0.0 && bits.is_finite() => {
                 limited(keys as f64 * bits)?;
                 rounded_bytes((keys as f64 * bits / 8.0).ceil() as u64)
             }
             Target::BitsPerKey(bits) => {
-                return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed: "above 0" });
+                return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed: "above 0" });
             }
             Target::Exact { probes, .. } if probes != PROBES => {
-                return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "8" });
+                return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "8" });
             }
             Target::Exact { bit_len, .. } if bit_len % (8 * BLOCK) != 0 => {
                 let allowed = "whole blocks of 256, up to 2^34 - 256";
-                return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+                return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
             }
             Target::Exact { bit_len, .. } => bit_len / 8,
         };
@@ -343,7 +347,7 @@ impl Format for Parquet {
         let (dialect, range) = Self::decode(bytes, check)?;
         let (got, expected) = (bit_len, dialect.geometry().bit_len);
         if dialect.blocks != requested.blocks {
-            return Err(DecodeError::Mismatch { field: "bits given", at: 0, got, expected });
+            return Err(DecodeError::Given { what: Quantity::Bits, got, expected });
         }
         Ok((dialect, range))
     }

@@ -42,7 +42,7 @@ use core::f64::consts::LN_2;
 use core::fmt;
 use core::ops::Range;
 use fullbloom_core::bits::{self, prefetch};
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -150,11 +150,11 @@ impl Poppy {
     pub fn with_params(expected_keys: u64, fpr: f64, opt: Opt) -> Result<Self, SizeError> {
         if expected_keys == 0 {
             // poppy builds a filter that accepts no key.
-            return Err(SizeError::Count { what: "expected_keys", got: 0, allowed: "1 or more" });
+            return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: 0, allowed: "1 or more" });
         }
         if !(f64::MIN_POSITIVE..=1.0).contains(&fpr) {
             let allowed = "2.2250738585072014e-308 to 1";
-            return Err(SizeError::Value { what: "fpr", got: fpr, allowed });
+            return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed });
         }
         let Params { probes, buckets, cache_bits } = params(expected_keys, fpr, opt);
         Self::with_all(opt, expected_keys, fpr, probes, cache_bits / 8, buckets)
@@ -174,7 +174,7 @@ impl Poppy {
             return Err(SizeError::TooLarge { bit_len, limit: LIMIT * BUCKET });
         }
         let Some(buckets) = Mod64::new(buckets) else {
-            return Err(SizeError::Count { what: "buckets", got: 0, allowed: "1 or more" });
+            return Err(SizeError::Count { what: Quantity::Buckets, got: 0, allowed: "1 or more" });
         };
         let probes = probes.min(MAX_PROBES) as u32;
         Ok(Poppy { opt, expected_keys, fpr, probes, cache_len, buckets, data_len: 0, numbers: false })
@@ -460,7 +460,7 @@ impl Size for Poppy {
                 let fpr = (-bits * LN_2 * LN_2).exp();
                 if !(f64::MIN_POSITIVE..1.0).contains(&fpr) {
                     let allowed = "above 0, below 1474";
-                    return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                    return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed });
                 }
                 Self::with_params(request.expected_keys, fpr, Opt::None)
             }

@@ -2,7 +2,7 @@
 
 use super::shape::{MAX_BITS, MIN_BITS};
 use core::time::Duration;
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 use fullbloom_core::native::hashing::Hashing;
 
 /// The most generations of an [`Expiry`]: their tags have at most eight bits.
@@ -87,10 +87,10 @@ impl Expiry {
     pub fn check(&self) -> Result<(), SizeError> {
         if !(1..=MAX_GENERATIONS).contains(&self.generations) {
             let got = self.generations.into();
-            return Err(SizeError::Count { what: "generations", got, allowed: "1 to 200" });
+            return Err(SizeError::Count { what: Quantity::Generations, got, allowed: "1 to 200" });
         }
         if self.amount() == 0 {
-            let what = if self.is_by_keys() { "keys to remember" } else { "time to remember" };
+            let what = if self.is_by_keys() { Quantity::KeysToRemember } else { Quantity::TimeToRemember };
             return Err(SizeError::Count { what, got: 0, allowed: "1 or more" });
         }
         Ok(())
@@ -175,7 +175,7 @@ impl DynamicOptions {
     pub(crate) fn bits(&self) -> Result<u32, SizeError> {
         let fpr = self.fpr;
         if !(fpr > 0.0 && fpr < 1.0) {
-            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+            return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
         }
         if let Mode::Expiring(expiry) = &self.mode {
             expiry.check()?;

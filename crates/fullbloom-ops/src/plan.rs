@@ -9,6 +9,7 @@ use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, CassandraPlanSummary, CassandraTablePlan};
 use crate::{serialise, text};
 use fullbloom::SizeError;
+use fullbloom::error::Quantity;
 use fullbloom_any as any;
 use fullbloom_any::Plan;
 use fullbloom_dialects::Name;
@@ -354,7 +355,7 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
     // take.
     let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
     let mut fewer = false;
-    if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
+    if matches!(plan, Err(SizeError::Count { what: Quantity::ExpectedKeys, .. })) {
         plan = any::plan(dialect, &Request { expected_keys: 1000, target });
         fewer = true;
     }

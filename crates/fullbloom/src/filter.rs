@@ -7,7 +7,7 @@ use crate::native::Native;
 use alloc::vec;
 use alloc::vec::Vec;
 use fullbloom_core::bits::{self, Owned};
-use fullbloom_core::error::{DecodeError, InsertError, KeysError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, InsertError, KeysError, MergeError, Quantity, SizeError};
 use fullbloom_core::kernel::pipeline::Answers;
 use fullbloom_core::keys::{Hashes, Key, Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::bare;
@@ -541,7 +541,11 @@ impl Filter {
     pub fn folded(&self) -> Result<Filter, SizeError> {
         let Native { shape, head, .. } = &self.native;
         if !shape.blocks.is_multiple_of(2) {
-            return Err(SizeError::Count { what: "blocks", got: shape.blocks, allowed: "an even number" });
+            return Err(SizeError::Count {
+                what: Quantity::Blocks,
+                got: shape.blocks,
+                allowed: "an even number",
+            });
         }
         let half = Shape::new(shape.layout, shape.blocks / 2);
         let mut bits = Owned::zeroed(half.byte_len())?;
@@ -670,10 +674,15 @@ impl Filter {
         })
     }
 
-    /// Removes all keys.
-    pub fn clear(&mut self) {
+    /// Removes all keys. What remains is a new filter of the same shape, with the same hash function, label
+    /// and key type.
+    ///
+    /// # Errors
+    /// None: the signature is that of every filter, of which those that grow need memory.
+    pub fn clear(&mut self) -> Result<(), InsertError> {
         self.bits.as_mut().fill(0);
         self.native.keys = None;
+        Ok(())
     }
 
     /// Adds all keys of another filter of the same shape.

@@ -135,7 +135,9 @@ pub use shared::SharedFilter;
 
 /// What can go wrong.
 pub mod error {
-    pub use fullbloom_core::error::{BuildError, DecodeError, InsertError, KeysError, MergeError, SizeError};
+    pub use fullbloom_core::error::{
+        BuildError, BuildOption, DecodeError, InsertError, KeysError, MergeError, Quantity, SizeError,
+    };
     #[cfg(feature = "std")]
     pub use fullbloom_core::error::{FileCause, FileError};
 }

@@ -147,9 +147,14 @@ impl SharedFilter {
         self.native.shape.keys_of(self.lines.words().map(|word| u64::from(word.count_ones())).sum())
     }
 
-    /// Removes all keys.
-    pub fn clear(&mut self) {
+    /// Removes all keys. What remains is a new filter of the same shape, with the same hash function, label
+    /// and key type.
+    ///
+    /// # Errors
+    /// None: the signature is that of every filter, of which those that grow need memory.
+    pub fn clear(&mut self) -> Result<(), InsertError> {
         self.lines.clear();
+        Ok(())
     }
 
     /// A copy of the filter as it is now, to save, encode or merge it while other threads go on inserting.

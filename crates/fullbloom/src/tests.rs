@@ -92,11 +92,11 @@ fn nulls_are_neither_inserted_nor_found() {
         let (mut filter, mut new) = (Filter::with_fpr(1_000, 1e-9).unwrap(), vec![0u64; 16]);
         filter.insert_batch(&nullable).unwrap();
         assert_eq!(filter, expected);
-        filter.clear();
+        filter.clear().unwrap();
         filter.insert_batch_new(&nullable, &mut new).unwrap();
         assert!((0..1_000).all(|key| new[key / 64] >> (key % 64) & 1 == u64::from(is_valid(key))));
         assert_eq!(filter, expected);
-        filter.clear();
+        filter.clear().unwrap();
         filter.insert_parallel(&nullable, 2).unwrap();
         assert_eq!(filter, expected);
         let shared = SharedFilter::with_fpr(1_000, 1e-9).unwrap();

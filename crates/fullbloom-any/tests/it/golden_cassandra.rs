@@ -2,6 +2,7 @@
 //! Cassandra 5.0.2, 3.11.17 and 1.2.19.
 
 use fullbloom::SizeError;
+use fullbloom::error::Quantity;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_dialects::cassandra::sizing;
 use fullbloom_dialects::cassandra::sizing::{Counter, RATES, Spec};
@@ -29,8 +30,8 @@ fn assert_same_refusal(error: &SizeError, record: &Value) {
                 && message.ends_with(&format!(" with {max_bits_per_key} buckets per element"))
         }
         SizeError::TooLarge { .. } => message.starts_with("Bloom filter size is > 16GB"),
-        SizeError::Value { what: "fpr", .. } => message == "Invalid probability",
-        SizeError::Count { what: "bits_per_key", .. } => record.text("error") == "AssertionError",
+        SizeError::Value { what: Quantity::Fpr, .. } => message == "Invalid probability",
+        SizeError::Count { what: Quantity::BitsPerKey, .. } => record.text("error") == "AssertionError",
         _ => false,
     };
     assert!(alike, "{error:?} for {record}");

@@ -94,7 +94,7 @@ fn dcso_filters_of_other_numbers_are_not_joined_and_clearing_keeps_the_data() {
     let mut filter = Filter::<Dcso>::decode(&vectors::bytes("dcso/v1_data.bloom")).unwrap();
     let data = filter.data().to_vec();
     assert!(!data.is_empty() && filter.count() > 0);
-    filter.clear();
+    filter.clear().unwrap();
     assert_eq!((filter.count(), filter.count_ones(), filter.data()), (0, 0, &data[..]));
     let mut sum = Filter::<Dcso>::with_fpr(300, 0.001).unwrap();
     sum.insert(b"key");
@@ -204,7 +204,7 @@ fn poppy_files_counts_merges_and_answers_are_the_originals() {
                     filter.merge(&parts[1]).unwrap();
                 }
                 _ if name.starts_with("intersection") => filter.intersect(&parts[1]).unwrap(),
-                _ => filter.clear(),
+                _ => filter.clear().unwrap(),
             }
         } else if let Some(parts) = record.get("parts_hex").and_then(Value::as_array) {
             for part in parts {

@@ -2,6 +2,7 @@
 //! and the file is that of the second implementation.
 
 use crate::common::cases;
+use fullbloom::error::Quantity;
 use fullbloom::keys::Column;
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, SizeError};
@@ -66,7 +67,10 @@ fn no_key_is_lost_and_the_rate_is_the_planned_one() {
         }
     }
     for fpr in [0.0, 0.51, 1.0, 1e-20, f64::NAN] {
-        assert!(matches!(CompactBuilder::new(fpr), Err(SizeError::Value { what: "fpr", .. })), "{fpr}");
+        assert!(
+            matches!(CompactBuilder::new(fpr), Err(SizeError::Value { what: Quantity::Fpr, .. })),
+            "{fpr}"
+        );
     }
 }
 

@@ -211,6 +211,6 @@ fn a_filter_from_a_file_forgets_its_number_of_keys_when_it_is_shared() {
     assert_eq!(shared.snapshot().unwrap().keys(), alone.keys());
     assert!(shared.encode().unwrap() == alone.encode());
     let mut emptied = shared;
-    emptied.clear();
+    emptied.clear().unwrap();
     assert_eq!(emptied.into_filter().keys(), 0);
 }

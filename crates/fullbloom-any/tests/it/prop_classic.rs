@@ -112,7 +112,7 @@ fn check<D: Insert + Format>(family: Family, empty: impl Fn() -> Filter<D>, seed
     right.extend(other);
     left.merge(&right).unwrap();
     assert_eq!(left.bits(), filter.bits());
-    left.clear();
+    left.clear().unwrap();
     assert_eq!(left.count_ones(), 0);
 }
 

@@ -84,7 +84,7 @@ fn check<D: Insert + Format>(
     right.extend(other);
     left.merge(&right).unwrap();
     assert_eq!(set_positions(&left, &place), expected);
-    left.clear();
+    left.clear().unwrap();
     assert_eq!(left.count_ones(), 0);
     assert_eq!(Filter::<D>::decode(&file).unwrap().encode(), file);
 }

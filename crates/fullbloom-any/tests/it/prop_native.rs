@@ -4,6 +4,7 @@
 use fullbloom::SizeError;
 use fullbloom::bulk::Builder;
 use fullbloom::error::MergeError;
+use fullbloom::error::Quantity;
 use fullbloom::keys::{Column, Offsets};
 use fullbloom::sizing::Sizing;
 use fullbloom::sizing::{Layout, Request, Target};
@@ -215,7 +216,7 @@ proptest! {
         prop_assert!(both.iter().all(|key| intersection.may_contain(key)));
         prop_assert!(intersection.keys() <= a.keys().min(b.keys()));
         let mut cleared = union;
-        cleared.clear();
+        cleared.clear().unwrap();
         prop_assert_eq!((cleared.keys(), cleared.count_ones()), (0, 0));
     }
 
@@ -236,7 +237,7 @@ proptest! {
         prop_assert!(keys.iter().all(|key| folded.may_contain(key)));
         prop_assert_eq!(folded.expected_keys(), 50);
         if half.blocks() % 2 == 1 {
-            let odd = matches!(half.folded(), Err(SizeError::Count { what: "blocks", .. }));
+            let odd = matches!(half.folded(), Err(SizeError::Count { what: Quantity::Blocks, .. }));
             prop_assert!(odd);
         }
     }
@@ -331,7 +332,7 @@ fn a_merge_that_adds_nothing_changes_nothing_and_halves_of_a_whole_are_not_overf
         one.merge(&whole).unwrap();
         assert!(one.encode() == file, "merged into an empty one");
         let (first, second) = numbers.split_at(numbers.len() / 2);
-        one.clear();
+        one.clear().unwrap();
         one.insert_batch(&Column(first)).unwrap();
         other.insert_batch(&Column(second)).unwrap();
         whole.merge(&one).unwrap();
@@ -339,7 +340,7 @@ fn a_merge_that_adds_nothing_changes_nothing_and_halves_of_a_whole_are_not_overf
         one.merge(&other).unwrap();
         assert!(one.encode() == whole.encode() && !one.is_overfull(), "{}", one.keys());
         let more: Vec<u64> = (keys..keys + keys).collect();
-        other.clear();
+        other.clear().unwrap();
         other.insert_batch(&Column(&more)).unwrap();
         one.merge(&other).unwrap();
         assert!(one.is_overfull(), "{}", one.keys());

@@ -21,6 +21,7 @@ use exceptions::with_exceptions;
 use fill::{Filled, fill};
 use fullbloom::Hashing;
 use fullbloom::SizeError;
+use fullbloom::error::Quantity;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_any as any;
 use fullbloom_any as plan;
@@ -136,7 +137,7 @@ impl Args {
             BuildError::Size(e) => {
                 let failure = Failure::size(self.dialect, &e);
                 match e {
-                    SizeError::Count { what: "expected_keys", .. } if self.expected_keys.is_none() => {
+                    SizeError::Count { what: Quantity::ExpectedKeys, .. } if self.expected_keys.is_none() => {
                         failure.hint("--expected-keys N sizes the filter for N keys instead of those given")
                     }
                     _ => failure,

@@ -1,6 +1,6 @@
 //! From a request to a layout and a number of blocks, and the reason for them.
 
-use crate::error::SizeError;
+use crate::error::{Quantity, SizeError};
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Layout, Request, Target, collision_fpr, combine};
@@ -114,7 +114,7 @@ impl Sizing {
         match request.target {
             Target::Fpr(fpr) => {
                 if !(fpr > 0.0 && fpr < 1.0) {
-                    return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+                    return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
                 }
                 let textbook = keys as f64 * -fpr.log2() / LN_2;
                 Sizing::choose(
@@ -132,7 +132,7 @@ impl Sizing {
             Target::BitsPerKey(bits) => {
                 if !(bits > 0.0 && bits <= MAX_BITS_PER_KEY) {
                     let allowed = "0 < bits_per_key <= 512";
-                    return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                    return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed });
                 }
                 let requested = bits * keys as f64;
                 let too_large = SizeError::TooLarge { bit_len: requested as u64, limit: MAX_BITS };
@@ -429,7 +429,7 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
         17..=32 if probes.is_multiple_of(4) => (4, probes / 4),
         _ => {
             let allowed = "1 to 8, even up to 16, a multiple of 4 up to 32";
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed });
+            return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed });
         }
     };
     let block_lines = match lines {
@@ -439,7 +439,7 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
     let layout =
         Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len.is_multiple_of(512));
     let allowed = "whole lines of 512 bits; their number a multiple of the lines per key";
-    let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
+    let refused = SizeError::Count { what: Quantity::Bits, got: bit_len, allowed };
     let layout = layout.ok_or(refused)?;
     Ok((layout, bit_len / layout.block_len()))
 }

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
 use fullbloom_core::bits::BIG_ENDIAN_WORDS;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 use fullbloom_core::sizing::{self as rates, Geometry, Request, Target};
@@ -169,11 +169,15 @@ impl<K: KeyForm> Size for BitSet<K> {
             }
             Target::Exact { bit_len, probes } => {
                 if !(1..=MAX_PROBES).contains(&probes) {
-                    return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=21" });
+                    return Err(SizeError::Count {
+                        what: Quantity::Probes,
+                        got: probes.into(),
+                        allowed: "1..=21",
+                    });
                 }
                 let sized = u32::try_from(bit_len).ok().and_then(|len| Self::with_geometry(len, probes));
                 let allowed = "a multiple of 64 below 2^31 - 63";
-                return sized.ok_or(SizeError::Count { what: "bits", got: bit_len, allowed });
+                return sized.ok_or(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
             }
         };
         let bit_len = sizing::bit_set_len_0_6(keys, spec.bits_per_key)?;

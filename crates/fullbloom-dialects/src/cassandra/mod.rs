@@ -37,7 +37,7 @@ pub mod words;
 pub use bit_set::{Cassandra0, Cassandra07};
 pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3};
 
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 #[cfg(not(feature = "std"))]
 use fullbloom_core::sizing::math::Float as _;
 
@@ -47,5 +47,5 @@ fn whole_target(bits_per_key: f64) -> Result<u32, SizeError> {
         return Ok(bits_per_key as u32);
     }
     let allowed = "a whole number from 1 (more than 20 count as 20)";
-    Err(SizeError::Value { what: "bits_per_key", got: bits_per_key, allowed })
+    Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits_per_key, allowed })
 }

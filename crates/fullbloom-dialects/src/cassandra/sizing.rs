@@ -7,7 +7,7 @@
 //! - whether a rate is reachable is judged by the *last* cell of a row, which is not its smallest in rows 2
 //!   to 10.
 
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 
 /// Bits added to every filter.
 pub const EXCESS_BITS: i64 = 20;
@@ -88,7 +88,11 @@ fn best_probes(bits_per_key: u32) -> u32 {
 /// `computeBloomSpec(buckets)`: the best probes for this many bits per key, 1 to 20.
 pub fn spec_for_bits_per_key(bits_per_key: u32) -> Result<Spec, SizeError> {
     if !(1..=MAX_BITS_PER_KEY).contains(&bits_per_key) {
-        return Err(SizeError::Count { what: "bits_per_key", got: bits_per_key.into(), allowed: "1..=20" });
+        return Err(SizeError::Count {
+            what: Quantity::BitsPerKey,
+            got: bits_per_key.into(),
+            allowed: "1..=20",
+        });
     }
     Ok(Spec { probes: best_probes(bits_per_key), bits_per_key })
 }
@@ -97,7 +101,7 @@ pub fn spec_for_bits_per_key(bits_per_key: u32) -> Result<Spec, SizeError> {
 pub fn spec_for_fpr(max_bits_per_key: u32, fpr: f64) -> Result<Spec, SizeError> {
     if !(1..=MAX_BITS_PER_KEY).contains(&max_bits_per_key) {
         return Err(SizeError::Count {
-            what: "bits_per_key",
+            what: Quantity::BitsPerKey,
             got: max_bits_per_key.into(),
             allowed: "1..=20",
         });
@@ -147,7 +151,7 @@ pub fn max_bits_per_key(keys: i64, counter: Counter) -> Result<u32, SizeError> {
     let room = most / keys as f64;
     if room < 1.0 {
         let allowed = "at most 2147483627: bits are counted in 32 bits";
-        return Err(SizeError::Count { what: "expected_keys", got: keys as u64, allowed });
+        return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: keys as u64, allowed });
     }
     Ok((room as u32).min(MAX_BITS_PER_KEY))
 }
@@ -166,7 +170,7 @@ fn check_rate(fpr: f64) -> Result<(), SizeError> {
     if fpr <= 1.0 {
         return Ok(());
     }
-    Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0.0000671 <= fpr <= 1" })
+    Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0.0000671 <= fpr <= 1" })
 }
 
 /// `getFilter(keys, targetBuckets)` up to the spec: a target that does not fit in the counter is reduced.

@@ -13,7 +13,7 @@ use crate::probe::{self, Mod63};
 use core::marker::PhantomData;
 use core::ops::Range;
 use fullbloom_core::bits::BIG_ENDIAN_WORDS;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 use fullbloom_core::sizing::{Geometry, Request, Target};
@@ -210,7 +210,11 @@ impl<F: Family> Size for Words<F> {
     fn size(request: &Request) -> Result<Self, SizeError> {
         let Ok(keys) = i64::try_from(request.expected_keys) else {
             let allowed = "below 2^63";
-            return Err(SizeError::Count { what: "expected_keys", got: request.expected_keys, allowed });
+            return Err(SizeError::Count {
+                what: Quantity::ExpectedKeys,
+                got: request.expected_keys,
+                allowed,
+            });
         };
         let spec = match request.target {
             Target::Fpr(fpr) => match sizing::spec_by_fpr(keys, fpr)? {
@@ -223,10 +227,14 @@ impl<F: Family> Size for Words<F> {
             Target::Exact { bit_len, probes } => {
                 if bit_len == 0 || bit_len % 64 != 0 || bit_len / 64 > MAX_WORDS {
                     let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
-                    return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+                    return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
                 }
                 if !(1..=MAX_PROBES).contains(&probes) {
-                    return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=21" });
+                    return Err(SizeError::Count {
+                        what: Quantity::Probes,
+                        got: probes.into(),
+                        allowed: "1..=21",
+                    });
                 }
                 return Ok(Self::with_words((bit_len / 64) as u32, probes));
             }

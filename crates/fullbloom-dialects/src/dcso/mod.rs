@@ -41,7 +41,7 @@ use crate::probe::{self, Mod64};
 use core::f64::consts::LN_2;
 use core::ops::Range;
 use fullbloom_core::bits;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -92,10 +92,10 @@ impl Dcso {
     pub fn with_params(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
         if expected_keys == 0 {
             // The original writes a file that it cannot read back.
-            return Err(SizeError::Count { what: "expected_keys", got: 0, allowed: "1 or more" });
+            return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: 0, allowed: "1 or more" });
         }
         if !(fpr > 0.0 && fpr <= 1.0) {
-            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr <= 1" });
+            return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr <= 1" });
         }
         let (bits, probes) = params(expected_keys, fpr);
         Self::with_all(expected_keys, fpr, bits, probes.min(MAX_PROBES) as u32)
@@ -293,7 +293,7 @@ impl Size for Dcso {
                 let fpr = (-bits * LN_2 * LN_2).exp();
                 if !(fpr > 0.0 && fpr < 1.0) {
                     let allowed = "above 0, below 1550";
-                    return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                    return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed });
                 }
                 Self::with_params(request.expected_keys, fpr)
             }

@@ -243,13 +243,8 @@ pub trait Format: Dialect {
         check: Check,
     ) -> Result<(Self, Range<usize>), DecodeError> {
         let (dialect, range) = Self::decode(bytes, check)?;
-        let found = dialect.geometry();
-        let pairs =
-            [("bits given", bit_len, found.bit_len), ("probes given", probes.into(), found.probes.into())];
-        match pairs.into_iter().find(|(_, got, expected)| got != expected) {
-            Some((field, got, expected)) => Err(DecodeError::Mismatch { field, at: 0, got, expected }),
-            None => Ok((dialect, range)),
-        }
+        DecodeError::require_given(bit_len, probes, &dialect.geometry())?;
+        Ok((dialect, range))
     }
 
     /// Writes the whole encoded filter.

@@ -9,7 +9,7 @@ use core::f64::consts::LN_2;
 use core::marker::PhantomData;
 use core::ops::Range;
 use fullbloom_core::bits::BIG_ENDIAN_WORDS;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -86,13 +86,13 @@ impl<T: Strategy> Funnelled<T> {
     fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if bit_len == 0 || !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
-            return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+            return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
         }
         let words = (bit_len / 64) as u32;
         let bit_len = BitLen::new(bit_len).expect("one word to 2^31 - 1 words");
         match u8::try_from(probes) {
             Ok(probes @ 1..) => Ok(Funnelled { words, bit_len, probes, strategy: PhantomData }),
-            _ => Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=255" }),
+            _ => Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "1..=255" }),
         }
     }
 
@@ -177,28 +177,28 @@ impl<T: Strategy> Size for Funnelled<T> {
         let keys = request.expected_keys.max(1); // as create() does
         if keys > i64::MAX as u64 {
             let allowed = "below 2^63, as in Guava";
-            return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
+            return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: keys, allowed });
         }
         let (fpr, what, got) = match request.target {
-            Target::Fpr(fpr) => (fpr, "fpr", fpr),
-            Target::BitsPerKey(bits) => ((-bits * LN_2 * LN_2).exp(), "bits_per_key", bits),
+            Target::Fpr(fpr) => (fpr, Quantity::Fpr, fpr),
+            Target::BitsPerKey(bits) => ((-bits * LN_2 * LN_2).exp(), Quantity::BitsPerKey, bits),
             Target::Exact { bit_len, probes } => return Self::with_geometry(bit_len, probes),
         };
         if !(fpr > 0.0 && fpr < 1.0) {
-            let allowed = if what == "fpr" { "0 < fpr < 1" } else { "above 0, below 1550" };
+            let allowed = if what == Quantity::Fpr { "0 < fpr < 1" } else { "above 0, below 1550" };
             return Err(SizeError::Value { what, got, allowed });
         }
         let bits = classic_bits(keys, fpr);
         if bits == 0 {
             let (got, allowed) = (request.expected_keys, "enough for one bit at this rate");
-            return Err(SizeError::Count { what: "expected_keys", got, allowed });
+            return Err(SizeError::Count { what: Quantity::ExpectedKeys, got, allowed });
         }
         let words = bits.div_ceil(64);
         if words > MAX_WORDS {
             return Err(SizeError::TooLarge { bit_len: bits, limit: 64 * MAX_WORDS });
         }
         Self::with_geometry(64 * words, optimal_probes(fpr)).map_err(|error| match error {
-            SizeError::Count { what: "probes", .. } => {
+            SizeError::Count { what: Quantity::Probes, .. } => {
                 SizeError::Value { what, got, allowed: "a rate reachable with 255 probes" }
             }
             error => error,

@@ -8,7 +8,7 @@ use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::probe::{self, Mod32};
 use core::marker::PhantomData;
 use core::ops::Range;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -68,7 +68,7 @@ impl Tail for Unsigned {
             return Ok(requested as u32);
         }
         Err(SizeError::Value {
-            what: "bits_per_key",
+            what: Quantity::BitsPerKey,
             got: requested,
             allowed: "a whole number, as in LevelDB's option",
         })
@@ -101,12 +101,12 @@ impl<T: Tail> Policy<T> {
     /// The geometry with these numbers: whole bytes, at least one; `probes` as stored.
     fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         let allowed = "whole bytes, 8 bits to 2^32 - 8";
-        let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
+        let refused = SizeError::Count { what: Quantity::Bits, got: bit_len, allowed };
         let Some(reduce) = u32::try_from(bit_len).ok().filter(|n| n % 8 == 0).and_then(Mod32::new) else {
             return Err(refused);
         };
         let Ok(stored) = u8::try_from(probes) else {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "0 to 255" });
+            return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "0 to 255" });
         };
         Ok(Policy { bit_len: reduce, probes: stored, tail: PhantomData })
     }
@@ -185,7 +185,7 @@ impl<T: Tail> Size for Policy<T> {
             }
             Target::Fpr(fpr) => Self::smallest_for(keys, fpr),
             Target::Exact { probes, .. } if !(1..=MAX_PROBES).contains(&probes) => {
-                Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=30" })
+                Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "1..=30" })
             }
             Target::Exact { bit_len, probes } => Self::with_geometry(bit_len, probes),
         }
@@ -196,7 +196,7 @@ impl<T: Tail> Policy<T> {
     /// The systems are sized by bits per key. For a rate, the fewest whole bits that keep it are used.
     fn smallest_for(keys: u64, fpr: f64) -> Result<Self, SizeError> {
         if !(fpr > 0.0 && fpr < 1.0) {
-            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+            return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
         }
         const MOST: u32 = 100;
         /// Binary search over candidates; the rate falls monotonically enough for that.

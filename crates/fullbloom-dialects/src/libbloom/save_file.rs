@@ -15,7 +15,7 @@ use crate::filter::{Check, Counted, Dialect, Doubt, Format, Insert, Size};
 use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use core::ops::Range;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 use fullbloom_core::sizing::{Geometry, Request, Target, estimated_keys};
@@ -48,7 +48,7 @@ impl Libbloom {
         if params.bits == 0 {
             // The original divides by zero at the first key.
             return Err(SizeError::Value {
-                what: "fpr",
+                what: Quantity::Fpr,
                 got: error,
                 allowed: "far enough below 1 for one bit",
             });
@@ -167,7 +167,11 @@ impl Size for Libbloom {
     fn size(request: &Request) -> Result<Self, SizeError> {
         let Ok(entries) = u32::try_from(request.expected_keys) else {
             let allowed = "1000 to 4294967295, as in libbloom";
-            return Err(SizeError::Count { what: "expected_keys", got: request.expected_keys, allowed });
+            return Err(SizeError::Count {
+                what: Quantity::ExpectedKeys,
+                got: request.expected_keys,
+                allowed,
+            });
         };
         match request.target {
             Target::Fpr(fpr) => Self::with_params(entries, fpr),

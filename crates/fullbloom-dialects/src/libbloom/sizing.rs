@@ -1,6 +1,6 @@
 //! libbloom's sizing: textbook formulas with 15-digit constants, and the widths of two ABIs.
 
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 #[cfg(not(feature = "std"))]
 use fullbloom_core::sizing::math::Float as _;
 
@@ -30,7 +30,7 @@ pub struct Params {
 /// 2.0's parameter rule. NaN, which the original passes on to an allocation that fails, is refused.
 pub fn params_2_0(entries: u32, error: f64) -> Result<Params, SizeError> {
     check_entries(entries.into())?;
-    let refused = SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr < 1" };
+    let refused = SizeError::Value { what: Quantity::Fpr, got: error, allowed: "0 < fpr < 1" };
     if error.is_nan() {
         return Err(refused);
     }
@@ -59,7 +59,7 @@ fn check_entries(entries: i64) -> Result<(), SizeError> {
         return Ok(());
     }
     let got = u64::try_from(entries).unwrap_or(0);
-    Err(SizeError::Count { what: "expected_keys", got, allowed: "1000 or more, as in libbloom" })
+    Err(SizeError::Count { what: Quantity::ExpectedKeys, got, allowed: "1000 or more, as in libbloom" })
 }
 
 /// `trunc((long double)entries * bpe)` as an x87 computes it: the exact product rounded to 64 significant
@@ -103,7 +103,7 @@ pub struct Params1 {
 /// Sizes that fail there in the allocation are refused.
 pub fn params_1_6(entries: i32, error: f64) -> Result<Params1, SizeError> {
     check_entries(entries.into())?;
-    let refused = SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr <= 1" };
+    let refused = SizeError::Value { what: Quantity::Fpr, got: error, allowed: "0 < fpr <= 1" };
     let params = computed_1_6(entries, error).ok_or(refused.clone())?;
     let product = f64::from(entries) * params.bpe;
     if product >= 2_147_483_648.0 {
@@ -131,14 +131,14 @@ pub fn fpr_for_bits_per_key(bits_per_key: f64) -> Result<f64, SizeError> {
     if fpr > 0.0 && fpr < 1.0 {
         return Ok(fpr);
     }
-    Err(SizeError::Value { what: "bits_per_key", got: bits_per_key, allowed: "above 0, below 1550" })
+    Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits_per_key, allowed: "above 0, below 1550" })
 }
 
 /// Rephrases an error about the rate as one about the bits per key that led to it.
 pub fn in_bits_per_key(bits_per_key: f64, refusal: SizeError) -> SizeError {
     match refusal {
-        SizeError::Value { what: "fpr", .. } => SizeError::Value {
-            what: "bits_per_key",
+        SizeError::Value { what: Quantity::Fpr, .. } => SizeError::Value {
+            what: Quantity::BitsPerKey,
             got: bits_per_key,
             allowed: "enough for one bit in total, and below 1550",
         },

@@ -8,7 +8,7 @@ use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use core::ops::Range;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 use fullbloom_core::sizing::{Geometry, Request, Target, collision_fpr, combine, modulo_fpr};
@@ -38,7 +38,7 @@ impl Libbloom1 {
         if bit_len == 0 && probes != 0 {
             // The original divides by zero at the first key.
             return Err(SizeError::Value {
-                what: "fpr",
+                what: Quantity::Fpr,
                 got: error,
                 allowed: "far enough below 1 for one bit",
             });
@@ -54,13 +54,17 @@ impl Libbloom1 {
 
     fn exact(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if probes > MAX_PROBES {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "at most 1075" });
+            return Err(SizeError::Count {
+                what: Quantity::Probes,
+                got: probes.into(),
+                allowed: "at most 1075",
+            });
         }
         match i32::try_from(bit_len) {
             Ok(bits) if bits > 0 => Ok(Self::from_numbers(bits as u32, (bits as u32).div_ceil(8), probes)),
             Ok(0) if probes == 0 => Ok(Self::from_numbers(0, 0, 0)), // the filter for a rate of 1
             _ => Err(SizeError::Count {
-                what: "bits",
+                what: Quantity::Bits,
                 got: bit_len,
                 allowed: "1 to 2147483647, as in libbloom 1.6",
             }),
@@ -134,7 +138,11 @@ impl Size for Libbloom1 {
         };
         let Ok(entries) = i32::try_from(request.expected_keys) else {
             let allowed = "1000 to 2147483647, as in libbloom 1.6";
-            return Err(SizeError::Count { what: "expected_keys", got: request.expected_keys, allowed });
+            return Err(SizeError::Count {
+                what: Quantity::ExpectedKeys,
+                got: request.expected_keys,
+                allowed,
+            });
         };
         Self::with_params(entries, fpr).map_err(|e| match request.target {
             Target::BitsPerKey(bits) => sizing::in_bits_per_key(bits, e),

@@ -16,7 +16,7 @@ use crate::kernel::blocks::{Filter, FilterMut};
 use crate::kernel::{local, scalar};
 use core::ops::Range;
 use fullbloom_core::bits::{self, prefetch};
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 use fullbloom_core::kernel::Cpu;
 use fullbloom_core::kernel::pipeline::{Answers, CHUNK, Source};
 use fullbloom_core::keys::{KeyHasher, Keys};
@@ -49,10 +49,10 @@ impl RocksDb {
     pub(crate) fn with_len(data_len: u64, probes: u32) -> Result<RocksDb, SizeError> {
         if data_len == 0 || data_len > MAX_FAST_LOCAL || !data_len.is_multiple_of(BLOCK) {
             let got = data_len.saturating_mul(8);
-            return Err(SizeError::Count { what: "bits", got, allowed: WHOLE_BLOCKS });
+            return Err(SizeError::Count { what: Quantity::Bits, got, allowed: WHOLE_BLOCKS });
         }
         if !PROBES.contains(&probes) {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1 to 30" });
+            return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "1 to 30" });
         }
         Ok(RocksDb { blocks: (data_len / BLOCK) as u32, probes: probes as u8 })
     }
@@ -209,7 +209,7 @@ impl Size for RocksDb {
                 return RocksDb::with_len(bit_len / 8, probes);
             }
             Target::Exact { bit_len, .. } => {
-                return Err(SizeError::Count { what: "bits", got: bit_len, allowed: WHOLE_BLOCKS });
+                return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed: WHOLE_BLOCKS });
             }
             Target::BitsPerKey(requested) => Policy::new(FilterType::FastLocal, requested)?,
             Target::Fpr(fpr) => Policy::for_fpr(FilterType::FastLocal, keys, fpr)?,

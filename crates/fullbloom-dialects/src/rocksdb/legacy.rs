@@ -15,7 +15,7 @@ use crate::hash::bloom32_rocksdb;
 use crate::probe::{self, Mod32};
 use core::ops::{Range, RangeInclusive};
 use fullbloom_core::bits::prefetch;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::keys::KeyHasher;
 use fullbloom_core::sealed::Sealed;
 use fullbloom_core::sizing::{Geometry, Request, Target};
@@ -42,15 +42,15 @@ impl RocksDbLegacy {
     pub fn with_lines(lines: u32, line_len: u64, probes: u32) -> Result<RocksDbLegacy, SizeError> {
         if !line_len.is_power_of_two() || line_len.ilog2() > MAX_LOG2_LINE {
             let allowed = "a power of two up to 2^28";
-            return Err(SizeError::Count { what: "line_len", got: line_len, allowed });
+            return Err(SizeError::Count { what: Quantity::LineLen, got: line_len, allowed });
         }
         let data_len = u64::from(lines) * line_len;
         let Some(by) = Mod32::new(lines).filter(|_| data_len + TRAILER as u64 <= u32::MAX.into()) else {
             let allowed = "1 or more, below 2^32 bytes in all";
-            return Err(SizeError::Count { what: "lines", got: lines.into(), allowed });
+            return Err(SizeError::Count { what: Quantity::Lines, got: lines.into(), allowed });
         };
         if !PROBES.contains(&probes) {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1 to 127" });
+            return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "1 to 127" });
         }
         Ok(RocksDbLegacy { lines: by, log2_line: line_len.ilog2() as u8, probes: probes as u8 })
     }
@@ -202,7 +202,7 @@ impl Size for RocksDbLegacy {
                 let lines = u32::try_from(bit_len / 512).unwrap_or(0);
                 if u64::from(lines) * 512 != bit_len {
                     let allowed = "whole lines of 512, below 2^35";
-                    return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+                    return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
                 }
                 return RocksDbLegacy::with_lines(lines, 64, probes);
             }

@@ -7,7 +7,7 @@
 use super::sizing::{FilterType, MAX_FAST_LOCAL, Policy, Space};
 use super::{TRAILER, fast_local, ribbon};
 use core::sync::atomic::{AtomicI64, Ordering};
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 
 /// The balance of rates of one policy, in units of 2^-32: negative when its filters were better than
 /// requested.
@@ -63,7 +63,7 @@ impl Length<'_> {
                 if !whole || kind == FilterType::Legacy && len != target {
                     let allowed =
                         "5 bytes and whole blocks (64), segments (16) or the legacy rule's lines, below 2^32";
-                    return Err(SizeError::Count { what: "content_len", got: len, allowed });
+                    return Err(SizeError::Count { what: Quantity::ContentLen, got: len, allowed });
                 }
                 len
             }

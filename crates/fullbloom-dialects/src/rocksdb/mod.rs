@@ -62,7 +62,7 @@ pub use ribbon::RocksDbRibbon;
 pub use sizing::{FilterType, Policy};
 
 use crate::filter::Dialect;
-use fullbloom_core::error::{DecodeError, SizeError};
+use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 
 /// A type of full filters, which are built from all their keys at once.
 #[doc(hidden)]
@@ -116,7 +116,7 @@ fn require_marker(data: &[u8], trailer: [u8; TRAILER], marker: u8) -> Result<(),
 fn require_keys(keys: u64) -> Result<(), SizeError> {
     if keys == 0 {
         let allowed = "1 or more; RocksDB stores zero bytes for zero keys";
-        return Err(SizeError::Count { what: "expected_keys", got: 0, allowed });
+        return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: 0, allowed });
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use super::ribbon;
 use super::{TRAILER, rate};
-use fullbloom_core::error::SizeError;
+use fullbloom_core::error::{Quantity, SizeError};
 use fullbloom_core::sizing::{Geometry, MillibitsPerKey, blocked_fpr, collision_fpr, combine};
 
 /// The maximum data length of a FastLocalBloom filter: the last whole block below 2^32.
@@ -72,7 +72,7 @@ impl Policy {
     /// RocksDB has no such option; the steps are our choice. The legacy filter rounds to whole bits anyway.
     pub fn for_fpr(filter_type: FilterType, keys: u64, fpr: f64) -> Result<Policy, SizeError> {
         if !(fpr > 0.0 && fpr < 1.0) {
-            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+            return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
         }
         for tenths in 10..=1000u32 {
             let policy = Policy::new(filter_type, f64::from(tenths) / 10.0)?;
@@ -88,7 +88,7 @@ impl Policy {
     pub fn with_line_len(self, line_len: u32) -> Result<Policy, SizeError> {
         if ![64, 128, 256].contains(&line_len) {
             let allowed = "64, 128 or 256";
-            return Err(SizeError::Count { what: "line_len", got: line_len.into(), allowed });
+            return Err(SizeError::Count { what: Quantity::LineLen, got: line_len.into(), allowed });
         }
         Ok(Policy { line_len, ..self })
     }

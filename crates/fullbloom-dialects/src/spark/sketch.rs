@@ -9,7 +9,7 @@ use core::f64::consts::LN_2;
 use core::marker::PhantomData;
 use core::ops::Range;
 use fullbloom_core::bits::BIG_ENDIAN_WORDS;
-use fullbloom_core::error::{DecodeError, MergeError, SizeError};
+use fullbloom_core::error::{DecodeError, MergeError, Quantity, SizeError};
 use fullbloom_core::keys::{KeyHasher, TakesIntegers};
 use fullbloom_core::sealed::Sealed;
 #[cfg(not(feature = "std"))]
@@ -96,10 +96,10 @@ impl<V: Version> Sketch<V> {
     fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if bit_len == 0 || !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
-            return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+            return Err(SizeError::Count { what: Quantity::Bits, got: bit_len, allowed });
         }
         if !(1..=MAX_PROBES).contains(&probes) {
-            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=1075" });
+            return Err(SizeError::Count { what: Quantity::Probes, got: probes.into(), allowed: "1..=1075" });
         }
         let words = (bit_len / 64) as u32;
         let bit_len = BitLen::new(bit_len).expect("one word to 2^31 - 1 words");
@@ -109,7 +109,7 @@ impl<V: Version> Sketch<V> {
     /// `create(expectedNumItems, numBits)`: the filter for this many keys and bits.
     fn with_bits(keys: u64, bits: u64) -> Result<Self, SizeError> {
         if bits == 0 {
-            return Err(SizeError::Count { what: "bits", got: 0, allowed: "1 or more" });
+            return Err(SizeError::Count { what: Quantity::Bits, got: 0, allowed: "1 or more" });
         }
         let words = bits.div_ceil(64);
         if words > MAX_WORDS {
@@ -235,12 +235,12 @@ impl<V: Version> Size for Sketch<V> {
         let bits = match request.target {
             Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => classic_bits(keys, fpr),
             Target::Fpr(fpr) => {
-                return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+                return Err(SizeError::Value { what: Quantity::Fpr, got: fpr, allowed: "0 < fpr < 1" });
             }
             Target::BitsPerKey(bits) if bits > 0.0 && bits < 1550.0 => (keys as f64 * bits) as u64,
             Target::BitsPerKey(bits) => {
                 let allowed = "above 0, below 1550";
-                return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                return Err(SizeError::Value { what: Quantity::BitsPerKey, got: bits, allowed });
             }
             // Spark allocates whole words for any number of bits.
             Target::Exact { bit_len, probes } => {
@@ -249,11 +249,11 @@ impl<V: Version> Size for Sketch<V> {
         };
         if keys == 0 || keys > i64::MAX as u64 {
             let allowed = "1 to 2^63 - 1, as in Spark";
-            return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
+            return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: keys, allowed });
         }
         if bits == 0 {
             let allowed = "enough for one bit at this rate";
-            return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
+            return Err(SizeError::Count { what: Quantity::ExpectedKeys, got: keys, allowed });
         }
         Self::with_bits(keys, bits)
     }

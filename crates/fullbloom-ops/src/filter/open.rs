@@ -132,12 +132,7 @@ impl FilterFile {
         let option = |why: String| Problem::at(path, Code::OptionRefused, why).needs(Need::Geometry);
         let as_built = "give the bits and probes that the filter was built with";
         match cause {
-            DecodeError::Mismatch { field: "bits given", got, expected, .. } => {
-                option(format!("bits: {got} given, the file says {expected}")).hint(as_built)
-            }
-            DecodeError::Mismatch { field: "probes given", got, expected, .. } => {
-                option(format!("probes: {got} given, the file says {expected}")).hint(as_built)
-            }
+            DecodeError::Given { .. } => option(cause.to_string()).hint(as_built),
             DecodeError::Trailing { at, extra } if self.options.geometry.is_some() => {
                 option(format!("{} bytes, but the given bits need {at}", at.saturating_add(*extra)))
                     .hint(as_built)

@@ -132,7 +132,7 @@ fn a_value_that_was_lost_is_told() {
     let at = whole.windows(bytes.len()).position(|window| window == bytes).unwrap();
     // The bits of the id 0, which 8 of its bits say is there.
     let mut filter = Filter::<Parquet>::decode(&bytes).unwrap();
-    filter.clear();
+    filter.clear().unwrap();
     filter.insert(0i64.to_le_bytes());
     let lost = filter.encode();
     let byte = (16..lost.len()).find(|&i| lost[i] != 0).unwrap();

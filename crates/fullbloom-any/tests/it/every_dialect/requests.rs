@@ -23,7 +23,7 @@ fn outcome(name: Name, expected_keys: u64, target: Target) -> String {
         Err(error) => {
             assert!(!error.to_string().is_empty());
             match error {
-                SizeError::Value { what, .. } | SizeError::Count { what, .. } => what.to_owned(),
+                SizeError::Value { what, .. } | SizeError::Count { what, .. } => what.to_string(),
                 SizeError::Unreachable { .. } => "unreachable".to_owned(),
                 SizeError::TooLarge { .. } => "too large".to_owned(),
                 SizeError::NoFilter { .. } => "no filter".to_owned(),
