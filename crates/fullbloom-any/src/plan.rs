@@ -131,7 +131,7 @@ pub fn target_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Ta
     let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
     let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
     match finer.or((whole > 0).then_some(whole)) {
-        Some(most) if with_dialect!(dialect, D => D::MORE_CAN_BE_WORSE, native => false) => {
+        Some(most) if with_dialect!(dialect, D => D::RATE_NOT_MONOTONIC, native => false) => {
             best_up_to(dialect, most, request)
         }
         Some(thousandths) => Ok(request(thousandths).target),

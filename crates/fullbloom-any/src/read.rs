@@ -165,7 +165,6 @@ impl AnyFilter {
     /// Inserts the keys of the journal that was found beside the filter's file, if there is one; see
     /// [`read_with_journal`]. A filter over mapped bytes is checked and copied for that, but stays read only.
     /// [`load`](AnyFilter::load) and [`open`](AnyFilter::open) do this themselves.
-    #[doc(hidden)]
     #[cfg(feature = "std")]
     pub fn replay(mut self, journal: Option<&Journal>) -> Result<AnyFilter, DecodeError> {
         let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Ok(self) };

@@ -227,8 +227,7 @@ impl StoredFilter {
     }
 
     /// As [`head`](Self::head), mutable. The hash and the exceptions of a filter with keys must stay.
-    #[doc(hidden)]
-    pub fn head_mut(&mut self) -> &mut Head {
+    pub(crate) fn head_mut(&mut self) -> &mut Head {
         each_kind!(self, filter => filter.head_mut())
     }
 

@@ -67,7 +67,6 @@ impl BlockBuilder {
 
     /// RocksDB's guess of the length after one more entry: it counts the whole key, and half of the value
     /// when handles are delta-coded.
-    #[doc(hidden)]
     #[inline]
     pub fn guess_with(&self, key_len: usize, value_len: usize, delta_values: bool) -> usize {
         let varint_len = |n: usize| (1 + (n.max(1).ilog2() / 7)) as usize;
@@ -151,7 +150,7 @@ impl IndexBlockBuilder {
         self.block.len()
     }
 
-    #[doc(hidden)]
+    /// RocksDB's guess of the length after one more entry.
     #[inline]
     pub fn guess_with(&self, key_len: usize, value_len: usize) -> usize {
         self.block.guess_with(key_len, value_len, self.format.delta_values)

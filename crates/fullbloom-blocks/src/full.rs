@@ -68,21 +68,20 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
 
 /// A full filter of any dialect of its family. `S` and `N` hold the bits.
 #[derive(Debug)]
-#[doc(hidden)]
 pub enum Content<S, N = S> {
+    /// A filter of RocksDB.
     RocksDb(FullFilter<S>),
+    /// A native filter of kind fast.
     Native(Box<fullbloom::Filter<N>>),
     /// Every key may be present.
     Unknown,
 }
 
 /// A filter that is kept together with its block. RocksDB's bits are those of the block, native ones a copy.
-#[doc(hidden)]
 pub type KeptContent = Content<Part<SharedBlock>, Owned>;
 
 /// A block that several owners share.
 #[derive(Debug, Clone)]
-#[doc(hidden)]
 pub struct SharedBlock(pub Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for SharedBlock {
@@ -93,7 +92,7 @@ impl AsRef<[u8]> for SharedBlock {
 }
 
 impl<'a> Content<&'a [u8]> {
-    #[doc(hidden)]
+    /// Reads a block. Bytes that are no filter of the family match every key.
     pub fn read(bytes: &'a [u8], family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::read(bytes)),
@@ -105,7 +104,6 @@ impl<'a> Content<&'a [u8]> {
 
 impl KeptContent {
     /// As [`read`](Content::read), to be kept together with the block.
-    #[doc(hidden)]
     pub fn keep(block: &Arc<Vec<u8>>, family: Family) -> Self {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::over(SharedBlock(Arc::clone(block)))),
@@ -115,7 +113,6 @@ impl KeptContent {
     }
 
     /// Bytes of memory besides those of the block.
-    #[doc(hidden)]
     pub fn extra_bytes(&self) -> usize {
         match self {
             Content::Native(filter) => filter.bits().len(),
@@ -130,7 +127,7 @@ impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
         decoded.map_or(Content::Unknown, |filter| Content::Native(filter.into()))
     }
 
-    #[doc(hidden)]
+    /// Whether the key or prefix may be present.
     #[inline]
     pub fn may_contain(&self, probe: &[u8]) -> bool {
         match self {

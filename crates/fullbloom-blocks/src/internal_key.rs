@@ -73,7 +73,7 @@ impl<'a> InternalKey<'a> {
         Some(InternalKey { user_key, sequence: packed >> 8, value_type: ValueType(packed as u8) })
     }
 
-    #[doc(hidden)]
+    /// As [`decode`](InternalKey::decode), for a key at this place of a file, which the error names.
     #[inline]
     pub fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, BlockError> {
         let short = BlockError::Truncated {
@@ -152,7 +152,6 @@ fn split(key: &[u8]) -> (&[u8], u64) {
 }
 
 /// The target of a search in an index: the first entry not before it.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'k> {
     /// The user key.

@@ -58,21 +58,15 @@ mod per_block;
 mod policy;
 mod prefix;
 
-#[doc(hidden)]
-pub use build::BASE_LG;
 pub use build::{
-    FilterBlockBuilder, FilterOptions, Finished, Layout, Partition, Partitioning, Partitions, Rules,
+    BASE_LG, FilterBlockBuilder, FilterOptions, Finished, Layout, Partition, Partitioning, Partitions, Rules,
 };
 pub use error::{At, BlockError};
-pub use full::FullBlock;
-#[doc(hidden)]
-pub use full::{Content, KeptContent, SharedBlock};
+pub use full::{Content, FullBlock, KeptContent, SharedBlock};
 pub use handle::Handle;
 pub use hashed::HashedKey;
 pub use holds::{Holds, Question};
 pub use partitioned::{PartitionSource, PartitionedBlock};
 pub use per_block::PerBlock;
-#[doc(hidden)]
-pub use policy::FullPolicy;
-pub use policy::{Family, Policy};
+pub use policy::{Family, FullPolicy, Policy};
 pub use prefix::{EnginePrefix, PrefixExtractor, UnknownExtractor};

@@ -176,7 +176,6 @@ impl<B: AsRef<[u8]>> PartitionedBlock<B> {
     }
 
     /// Bytes of memory besides those of the block.
-    #[doc(hidden)]
     pub fn extra_bytes(&self) -> usize {
         self.restarts.byte_len()
     }

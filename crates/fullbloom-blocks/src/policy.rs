@@ -79,7 +79,7 @@ impl Policy {
         matches!(self.dialect, Name::RocksDbLegacy | Name::RocksDb | Name::RocksDbRibbon | Name::Native)
     }
 
-    #[doc(hidden)]
+    /// What makes its full filters and partitions; an error for a policy of per-block filters.
     pub fn full(&self) -> Result<FullPolicy, SizeError> {
         let rocksdb = |kind| rocksdb::Policy::new(kind, self.bits_per_key).map(FullPolicy::RocksDb);
         match self.dialect {
@@ -98,7 +98,6 @@ impl Policy {
     }
 
     /// The encoded filter of these keys, one of many in a per-block filter block.
-    #[doc(hidden)]
     pub fn per_block_filter<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<u8>, SizeError> {
         let (n, bits) = (keys.len() as u64, self.bits_per_key);
         match self.dialect {
@@ -140,10 +139,14 @@ impl Policy {
 
 /// What makes full filters and partitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[doc(hidden)]
 pub enum FullPolicy {
+    /// Filters of RocksDB.
     RocksDb(rocksdb::Policy),
-    Native { bits_per_key: f64 },
+    /// Native filters of kind fast.
+    Native {
+        /// Their size.
+        bits_per_key: f64,
+    },
 }
 
 fn plan(keys: u64, bits_per_key: f64) -> Result<Sizing, SizeError> {
@@ -152,7 +155,6 @@ fn plan(keys: u64, bits_per_key: f64) -> Result<Sizing, SizeError> {
 
 impl FullPolicy {
     /// Length of a filter of this many keys; a Ribbon filter's may be 16 bytes off.
-    #[doc(hidden)]
     pub fn content_len(&self, keys: u64) -> Result<u64, SizeError> {
         match self {
             FullPolicy::RocksDb(policy) => Ok(policy.content_len(keys)),
@@ -161,7 +163,6 @@ impl FullPolicy {
     }
 
     /// How many keys a filter of this length takes. Partitions are cut by it.
-    #[doc(hidden)]
     pub fn approximate_keys(&self, content_len: u64) -> u64 {
         let FullPolicy::Native { bits_per_key } = self else {
             let FullPolicy::RocksDb(policy) = self else { return 0 };

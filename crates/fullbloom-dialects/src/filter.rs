@@ -51,8 +51,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     }
 
     /// The same bits, read by a dialect of the same size.
-    #[doc(hidden)]
-    pub fn map_dialect(self, map: impl FnOnce(D) -> D) -> Self {
+    pub(crate) fn map_dialect(self, map: impl FnOnce(D) -> D) -> Self {
         let byte_len = self.dialect.byte_len();
         let dialect = map(self.dialect);
         debug_assert_eq!(byte_len, dialect.byte_len());
@@ -80,7 +79,6 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     }
 
     /// Whether the key of a hash by this filter's own hasher may be present.
-    #[doc(hidden)]
     #[inline(always)]
     pub fn may_contain_raw(&self, hash: D::Hash) -> bool {
         self.dialect.test(self.bits.as_ref(), hash)
@@ -204,7 +202,6 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     }
 
     /// Set bits, estimated keys and expected rate, with one count of the bits.
-    #[doc(hidden)]
     pub fn occupancy(&self) -> (u64, Option<f64>, f64) {
         let bits = Counted::new(self.bits.as_ref());
         // First, because it may note the number of set bits on its way.
@@ -376,7 +373,6 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
     }
 
     /// A filter over bits located by [`Format::decode`]: some formats drop trailing zeros.
-    #[doc(hidden)]
     pub fn from_decoded(dialect: D, bits: S) -> Result<Self, DecodeError> {
         let have = bits.as_ref().len() as u64;
         if have >= dialect.least_len() && have < dialect.byte_len() {

@@ -42,7 +42,6 @@ pub mod libbloom;
 pub mod orc;
 pub mod parquet;
 pub mod poppy;
-#[doc(hidden)]
 pub mod probe;
 pub mod rocksdb;
 pub mod spark;

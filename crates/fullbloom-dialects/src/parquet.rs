@@ -132,7 +132,6 @@ pub fn rounded_bytes(bytes: u64) -> u64 {
 }
 
 /// Hashes keys by [`xxh64`].
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Xxh64;
 

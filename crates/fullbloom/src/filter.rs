@@ -185,13 +185,11 @@ impl<S> Filter<S> {
     }
 
     /// The memory that holds the bits.
-    #[doc(hidden)]
     pub fn storage(&self) -> &S {
         &self.bits
     }
 
     /// The same filter over other memory with the same bits.
-    #[doc(hidden)]
     pub fn map<T>(self, bits: impl FnOnce(S) -> T) -> Filter<T> {
         Filter { native: self.native, bits: bits(self.bits) }
     }
@@ -303,7 +301,6 @@ impl<S: AsRef<[u8]>> Filter<S> {
     }
 
     /// Whether the key of a hash by this filter's own hasher may be present.
-    #[doc(hidden)]
     #[inline(always)]
     pub fn may_contain_raw(&self, hash: u64) -> bool {
         self.native.test(self.bits.as_ref(), hash)

@@ -131,20 +131,17 @@ impl<B: AsRef<[u8]>> Entries<B> {
     }
 
     /// The number of leading bytes that the key shares with the one before.
-    #[doc(hidden)]
     pub fn shared(&self) -> usize {
         self.keys.shared
     }
 
     /// Keeps, from here on, what [`replaced`](Entries::replaced) returns.
-    #[doc(hidden)]
     pub fn comparing(mut self) -> Entries<B> {
         self.keys.replaced = Some(Vec::new());
         self
     }
 
     /// The bytes of the key before it that this key does not share.
-    #[doc(hidden)]
     pub fn replaced(&self) -> &[u8] {
         self.keys.replaced.as_deref().unwrap_or_default()
     }

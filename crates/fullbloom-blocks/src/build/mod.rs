@@ -243,7 +243,6 @@ impl FilterBlockBuilder {
 
     /// Builds filters of exactly these lengths, in this order, with the probes that fit them: an existing
     /// filter's.
-    #[doc(hidden)]
     pub fn fix_lengths(&mut self, lengths: Vec<u64>) {
         match &mut self.kind {
             Builder::Full(builder) => builder.fix_lengths(lengths),

@@ -8,7 +8,6 @@ use fullbloom::SizeError;
 use fullbloom_dialects::Name;
 
 /// Filters cover ranges of this many bytes, as a power of two.
-#[doc(hidden)]
 pub const BASE_LG: u8 = 11;
 
 #[derive(Debug)]

@@ -27,11 +27,8 @@
 
 mod bit_set;
 #[cfg(feature = "std")]
-#[doc(hidden)]
 pub mod descriptor;
-#[doc(hidden)]
 pub mod sizing;
-#[doc(hidden)]
 pub mod words;
 
 pub use bit_set::{Cassandra0, Cassandra07};

@@ -64,8 +64,7 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
 
     /// Whether a filter of more bits per key can have a higher rate: its array stops growing at some size,
     /// but its probes do not.
-    #[doc(hidden)]
-    const MORE_CAN_BE_WORSE: bool = false;
+    const RATE_NOT_MONOTONIC: bool = false;
 
     /// The hash of a key, computed once. It is enough to look the key up in every filter of this dialect.
     type Hash: Copy + Default + Send + Sync + Words;
@@ -255,7 +254,6 @@ pub trait Format: Dialect {
     fn encoded_len(&self) -> u64;
 
     /// Whether the encoded filter contains a secret, so that only its owner should be able to read it.
-    #[doc(hidden)]
     fn stores_secret(&self) -> bool {
         false
     }
@@ -268,7 +266,6 @@ pub trait Format: Dialect {
 
     /// The minimum number of bytes that may hold the array. A format that drops trailing zero bytes has fewer
     /// than [`byte_len`](Dialect::byte_len).
-    #[doc(hidden)]
     fn least_len(&self) -> u64 {
         self.byte_len()
     }

@@ -123,7 +123,7 @@ impl<T: Strategy> KeyHasher for Funnelled<T> {
 
 impl<T: Strategy> Dialect for Funnelled<T> {
     const NAME: Name = T::NAME;
-    const MORE_CAN_BE_WORSE: bool = T::RANGE.is_some();
+    const RATE_NOT_MONOTONIC: bool = T::RANGE.is_some();
     type Hash = [u64; 2];
     type Hasher = Self;
 

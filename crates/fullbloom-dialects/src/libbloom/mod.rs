@@ -18,11 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[doc(hidden)]
 pub mod hashes;
 mod rate;
 mod save_file;
-#[doc(hidden)]
 pub mod sizing;
 mod v1;
 

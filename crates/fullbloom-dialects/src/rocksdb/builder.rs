@@ -128,7 +128,6 @@ impl Builder {
     }
 
     /// Sets another policy of the same type, for the keys added since the last filter and for later ones.
-    #[doc(hidden)]
     pub fn set_policy(&mut self, policy: Policy) {
         debug_assert_eq!(policy.filter_type, self.policy.filter_type);
         self.policy = policy;

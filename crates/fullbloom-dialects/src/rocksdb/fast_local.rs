@@ -123,7 +123,7 @@ impl KeyHasher for Xxph3 {
 
 impl Dialect for RocksDb {
     const NAME: Name = Name::RocksDb;
-    const MORE_CAN_BE_WORSE: bool = true;
+    const RATE_NOT_MONOTONIC: bool = true;
     type Hash = u64;
     type Hasher = Xxph3;
 

@@ -127,7 +127,7 @@ impl KeyHasher for Bloom32 {
 
 impl Dialect for RocksDbLegacy {
     const NAME: Name = Name::RocksDbLegacy;
-    const MORE_CAN_BE_WORSE: bool = true;
+    const RATE_NOT_MONOTONIC: bool = true;
     type Hash = u32;
     type Hasher = Bloom32;
 

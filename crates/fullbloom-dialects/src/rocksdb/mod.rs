@@ -39,12 +39,10 @@ mod builder;
 mod construction;
 mod entries;
 mod fast_local;
-#[doc(hidden)]
 pub mod full;
 mod legacy;
 mod memory;
 mod rate;
-#[doc(hidden)]
 pub mod reservation;
 mod ribbon;
 mod sizing;
@@ -65,8 +63,8 @@ use crate::filter::Dialect;
 use fullbloom_core::error::{DecodeError, Quantity, SizeError};
 
 /// A type of full filters, which are built from all their keys at once.
-#[doc(hidden)]
 pub trait Full: Dialect {
+    /// The type, as RocksDB's options name it.
     const KIND: FilterType;
 }
 

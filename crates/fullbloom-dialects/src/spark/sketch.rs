@@ -168,7 +168,7 @@ impl<V: Version> KeyHasher for Sketch<V> {
 
 impl<V: Version> Dialect for Sketch<V> {
     const NAME: Name = V::NAME;
-    const MORE_CAN_BE_WORSE: bool = V::RANGE.is_some();
+    const RATE_NOT_MONOTONIC: bool = V::RANGE.is_some();
     type Hash = [u32; 2];
     type Hasher = Self;
 

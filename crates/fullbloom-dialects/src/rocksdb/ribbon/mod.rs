@@ -79,7 +79,7 @@ impl Sealed for RocksDbRibbon {}
 
 impl Dialect for RocksDbRibbon {
     const NAME: Name = Name::RocksDbRibbon;
-    const MORE_CAN_BE_WORSE: bool = true;
+    const RATE_NOT_MONOTONIC: bool = true;
     type Hash = u64;
     type Hasher = Xxph3;
 
