@@ -50,11 +50,10 @@ impl FilterBuilder for Builder {
             Some(Some(prefix)) => Some(Prefix(prefix)),
             None => None,
         };
-        match (prefix, self.targets.whole_key) {
-            (Some(prefix), true) => self.keys.add_with_prefix(&entry.key, prefix),
-            (Some(prefix), false) => self.keys.add(prefix),
-            (None, true) => self.keys.add(&entry.key),
-            (None, false) => {}
+        match prefix {
+            prefix if self.targets.whole_key => self.keys.add_with_prefix(&entry.key, prefix),
+            Some(prefix) => self.keys.add(prefix),
+            None => {}
         }
     }
 

@@ -5,9 +5,14 @@ use alloc::vec::Vec;
 use fullbloom_core::error::{BuildError, InsertError};
 use fullbloom_core::keys::{Hashes, Key, Keys};
 use fullbloom_core::memory;
+use fullbloom_core::native::format::plain_len;
 use fullbloom_core::native::hashing::{Hasher, Hashing};
-use fullbloom_core::native::sizing::Sizing;
+use fullbloom_core::native::sizing::{MAX_BITS_PER_KEY, Sizing};
+use fullbloom_core::probe::lines::LINE;
 use fullbloom_core::sizing::{Request, Target};
+
+/// A number of keys for which the bits per key of a rate are computed.
+const SAMPLE: u64 = 10_000;
 
 /// Collects the keys of a table, sizes the filter for them at the end, and gives its bytes.
 ///
@@ -36,6 +41,8 @@ pub struct FilterBuilder {
     last_prefix: Option<u64>,
     /// Why the hashes are incomplete: no filter can be built of them.
     failed: Option<InsertError>,
+    /// The bits for each key that give the rate, once they were asked for.
+    bits_of_rate: Option<f64>,
 }
 
 impl FilterBuilder {
@@ -56,7 +63,15 @@ impl FilterBuilder {
     fn new(target: Target) -> FilterBuilder {
         let hashing = Hashing::default();
         let hasher = Hasher::new(&hashing);
-        FilterBuilder { target, hashing, hasher, hashes: Vec::new(), last_prefix: None, failed: None }
+        FilterBuilder {
+            target,
+            hashing,
+            hasher,
+            hashes: Vec::new(),
+            last_prefix: None,
+            failed: None,
+            bits_of_rate: None,
+        }
     }
 
     /// Hashes keys with this seed or secret instead of seed 0.
@@ -91,11 +106,19 @@ impl FilterBuilder {
         Ok(())
     }
 
-    /// Adds a key and its prefix; both can be looked up. For keys without a prefix call [`add`](Self::add)
-    /// between. Adding the next version of a key, or the next key of a prefix, does not add the key or the
-    /// prefix again.
+    /// Adds a key, and its prefix if it has one; both can be looked up. Adding the next version of a key, or the next key of a prefix, does not add the key
+    /// or the prefix again.
+    ///
+    /// ```
+    /// let mut builder = fullbloom::FilterBuilder::with_bits_per_key(10.0);
+    /// for key in ["user/17", "user/18", "version"] {
+    ///     builder.add_with_prefix(key, key.split_once('/').map(|(table, _)| table));
+    /// }
+    /// assert_eq!(builder.len(), 4); // three keys and a prefix
+    /// ```
     #[inline]
-    pub fn add_with_prefix(&mut self, key: impl Key<Hasher>, prefix: impl Key<Hasher>) {
+    pub fn add_with_prefix(&mut self, key: impl Key<Hasher>, prefix: Option<impl Key<Hasher>>) {
+        let Some(prefix) = prefix else { return self.add(key) };
         let (hash, prefix) = (key.hash_with(&self.hasher), prefix.hash_with(&self.hasher));
         let (last, last_prefix) = (self.hashes.last().copied(), self.last_prefix);
         // The prefix is stored before the key, so that the last stored hash is that of the last key.
@@ -152,6 +175,44 @@ impl FilterBuilder {
     /// Whether no key has been added.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
+    }
+
+    /// About how many bytes [`finish`](Self::finish) would give now, for engines that end a partition when its
+    /// filter is large enough. [`finish_bare`](Self::finish_bare) gives at least 252 fewer.
+    ///
+    /// It takes a few nanoseconds, so that it can be asked after every key; with a rate, the first call takes as
+    /// long as sizing a filter, up to a millisecond. The estimate is within 5 % and 256 bytes. It is 0 for a
+    /// size that is out of range, of which no filter can be built.
+    ///
+    /// ```
+    /// use fullbloom::FilterBuilder;
+    ///
+    /// let mut builder = FilterBuilder::with_bits_per_key(10.0);
+    /// let mut partitions = Vec::new();
+    /// for key in 0..10_000 {
+    ///     builder.add(key);
+    ///     if builder.estimated_len() >= 4096 {
+    ///         partitions.push(builder.finish()?);
+    ///     }
+    /// }
+    /// assert!(partitions.len() > 2 && partitions.iter().all(|bytes| bytes.len().abs_diff(4096) <= 128));
+    /// # Ok::<(), fullbloom::BuildError>(())
+    /// ```
+    pub fn estimated_len(&mut self) -> u64 {
+        let bits_per_key = match (self.target, self.bits_of_rate) {
+            (Target::BitsPerKey(bits), _) | (_, Some(bits)) => bits,
+            // The bits for each key that a rate needs are nearly the same for every number of keys.
+            (target, None) => {
+                let request = Request { expected_keys: SAMPLE, target };
+                let bits = Sizing::new(&request).map_or(0.0, |sizing| sizing.bits_per_key());
+                *self.bits_of_rate.insert(bits)
+            }
+        };
+        if !(bits_per_key > 0.0 && bits_per_key <= MAX_BITS_PER_KEY) {
+            return 0;
+        }
+        let lines = (bits_per_key * self.hashes.len() as f64 / 512.0).ceil().max(1.0);
+        plain_len(lines as u64 * LINE as u64)
     }
 
     /// The filter of the keys so far.
@@ -227,7 +288,7 @@ mod tests {
     fn versions_and_prefixes_that_repeat_count_once() {
         let mut builder = FilterBuilder::with_bits_per_key(10.0);
         for key in ["a/1", "a/1", "a/2", "a/2", "b/1", "b/2", "b/2", "b"] {
-            builder.add_with_prefix(key, key.split('/').next().unwrap());
+            builder.add_with_prefix(key, key.split('/').next());
         }
         assert_eq!(builder.len(), 6, "four keys and two prefixes; the key \"b\" is its own prefix");
         let filter = Filter::decode(&builder.finish().unwrap()).unwrap();
@@ -248,6 +309,25 @@ mod tests {
         }
         assert_eq!(builder.build().unwrap().encode(), expected.encode());
         assert_eq!(builder.finish().unwrap(), expected.encode());
+    }
+
+    #[test]
+    fn the_estimated_length_is_near_the_real_one() {
+        let targets = [10.0, 16.0, 24.0, 5.5].map(Target::BitsPerKey);
+        for target in targets.into_iter().chain([0.5, 0.01, 1e-3, 1e-4].map(Target::Fpr)) {
+            let mut builder = FilterBuilder::new(target);
+            let mut added = 0u64;
+            for keys in [0, 1, 10, 100, 1_000, 5_000, 70_000] {
+                (added..keys).for_each(|key| builder.add(key));
+                added = keys;
+                let (estimated, real) =
+                    (builder.estimated_len(), builder.build().unwrap().encode().len() as u64);
+                assert!(estimated.abs_diff(real) <= 256 + real / 20, "{target:?} {keys}: {estimated} {real}");
+            }
+        }
+        for target in [Target::BitsPerKey(-1.0), Target::Fpr(0.0), Target::BitsPerKey(f64::NAN)] {
+            assert_eq!(FilterBuilder::new(target).estimated_len(), 0);
+        }
     }
 
     #[test]

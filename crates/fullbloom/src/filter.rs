@@ -131,6 +131,28 @@ impl Filter {
         Filter::over_bare_or(storage, hashing).map_err(|(_, error)| error)
     }
 
+    /// Looks a hash up in bytes by [`encode_bare`](Filter::encode_bare), without anything that is kept between
+    /// lookups: for an engine whose block cache holds bytes alone. The keys of the filter and this one must
+    /// have been hashed by `hasher`. A hash by another one, and bytes that are no such filter, give "maybe".
+    ///
+    /// ```
+    /// use fullbloom::keys::Hasher;
+    /// use fullbloom::{Filter, FilterBuilder, Hashing, KeyHash};
+    ///
+    /// let mut builder = FilterBuilder::with_bits_per_key(10.0);
+    /// builder.add("apple");
+    /// let block: Vec<u8> = builder.finish_bare()?; // 68 bytes
+    ///
+    /// let hasher = Hasher::new(&Hashing::default()); // once for all lookups
+    /// assert!(Filter::bare_may_contain(&block, KeyHash::new("apple", &hasher), &hasher));
+    /// assert!(!Filter::bare_may_contain(&block, KeyHash::new("pear", &hasher), &hasher));
+    /// # Ok::<(), fullbloom::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn bare_may_contain(bytes: &[u8], hash: KeyHash, hasher: &Hasher) -> bool {
+        hash.by(hasher).map_or(true, |hash| bare::may_contain(bytes, hash))
+    }
+
     /// As [`over_bare`](Filter::over_bare); an error gives the storage back.
     pub(crate) fn over_bare_or<S: AsRef<[u8]>>(
         storage: S,

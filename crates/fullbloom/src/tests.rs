@@ -1,9 +1,9 @@
 //! What the front door refuses, and its forms for engines.
 
 use crate::error::{DecodeError, InsertError, KeysError};
-use crate::keys::{Column, Nullable, Offsets};
+use crate::keys::{Column, Hasher, Nullable, Offsets};
 use crate::typed::KeyType;
-use crate::{Filter, FilterBuilder, FilterRef, FilterSet, Hashing, Secret, SharedFilter};
+use crate::{Filter, FilterBuilder, FilterRef, FilterSet, Hashing, KeyHash, Secret, SharedFilter};
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -179,8 +179,17 @@ fn bare_filters_answer_as_those_with_a_header() {
             let asked: Vec<u64> = (0..10_000).collect();
             assert_eq!(read.may_contain_batch(&Column(&asked)), filter.may_contain_batch(&Column(&asked)));
             assert!(read.layout() == filter.layout() && read.bits() == filter.bits());
+            let (hasher, other) = (Hasher::new(hashing), Hasher::new(&Hashing::Seed(1)));
+            for key in &asked {
+                let found = Filter::bare_may_contain(&bare, KeyHash::new(*key, &hasher), &hasher);
+                assert_eq!(found, filter.may_contain(*key), "{key}");
+            }
+            let foreign = KeyHash::new(1u64 << 40, &other);
+            assert!(Filter::bare_may_contain(&bare, foreign, &hasher), "a hash by another hasher");
+            let absent = KeyHash::new(1u64 << 40, &hasher);
             for cut in 0..bare.len() {
                 assert!(!FilterRef::read_bare(&bare[..cut], hashing).is_known(), "{cut} of {}", bare.len());
+                assert!(Filter::bare_may_contain(&bare[..cut], absent, &hasher), "{cut} of {}", bare.len());
             }
             for bit in 8 * filter.bits().len()..8 * bare.len() {
                 let mut flipped = bare.clone();

@@ -91,7 +91,7 @@ fn key_and_alternative_cannot_jump_over_a_bucket() {
     let budget = Arc::new(Budget::default());
     let mut builder = builder(FilterType::FastLocal).with_reservation(budget.clone());
     insert(&mut builder, 0..16_383);
-    builder.add_with_prefix(b"key", b"alt"); // entries 16,384 and 16,385
+    builder.add_with_prefix(b"key", Some(b"alt")); // entries 16,384 and 16,385
     assert_eq!((builder.entries(), budget.buckets()), (16_385, 1));
 }
 
@@ -232,7 +232,7 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
         let mut builder = builder(FilterType::Ribbon).with_alt_order(order);
         for i in 0..2000u64 {
             let key = i.to_be_bytes();
-            builder.add_with_prefix(&key, &key[..7]);
+            builder.add_with_prefix(&key, Some(&key[..7]));
         }
         let prefixes = if order == AltOrder::AltFirst { 8 } else { 2000 };
         assert_eq!(builder.entries(), 2000 + prefixes);
@@ -253,7 +253,7 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
 fn key_first_drops_only_repeats_of_the_hash_before() {
     let mut builder = builder(FilterType::FastLocal).with_alt_order(AltOrder::KeyFirst);
     for key in [b"ab1", b"ab2", b"ab2"] {
-        builder.add_with_prefix(key, b"ab");
+        builder.add_with_prefix(key, Some(b"ab"));
     }
     assert_eq!(builder.entries(), 6);
     builder.add(b"ab");

@@ -67,7 +67,7 @@ impl Collector {
     }
 
     #[inline]
-    pub(super) fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) {
+    pub(super) fn add_with_prefix(&mut self, key: &[u8], prefix: Option<&[u8]>) {
         match self {
             Collector::RocksDb(builder) => builder.add_with_prefix(key, prefix),
             Collector::Native(native) => native.add(|builder| builder.add_with_prefix(key, prefix)),

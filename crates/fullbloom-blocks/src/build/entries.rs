@@ -86,9 +86,8 @@ impl EntryBuilder {
             return self.add_by_text(key, prefix);
         }
         match prefix {
-            Some(prefix) if self.whole_keys => self.builder.add_with_prefix(key, prefix),
+            prefix if self.whole_keys => self.builder.add_with_prefix(key, prefix),
             Some(prefix) => self.builder.add(prefix),
-            None if self.whole_keys => self.builder.add(key),
             None => {}
         }
     }
@@ -133,7 +132,7 @@ impl EntryBuilder {
     /// Before a partition is closed: the prefix of the key after it, for forward seeks that end here.
     pub(super) fn add_next_prefix(&mut self, prefix: &[u8]) {
         match self.rules {
-            Rules::Since9_6 if self.whole_keys => self.builder.add_with_prefix(prefix, prefix),
+            Rules::Since9_6 if self.whole_keys => self.builder.add_with_prefix(prefix, Some(prefix)),
             Rules::Since9_6 => self.builder.add(prefix),
             Rules::Of9_5 | Rules::UpTo9_4 if self.by_text.prefix != prefix => self.insert(prefix),
             Rules::Of9_5 | Rules::UpTo9_4 => {}

@@ -215,15 +215,15 @@ impl FilterBlockBuilder {
     }
 
     /// As [`add`](Self::add), with a prefix that the caller knows instead of the one that the options'
-    /// extractor finds. It is added once for all keys in a row that share it.
+    /// extractor finds, or `None` for a key without one. It is added once for all keys in a row that share it.
     ///
     /// Without an extractor in its [`Holds`], a reader looks whole keys up. Ask it for a prefix with
     /// [`FullBlock::may_contain`](crate::FullBlock::may_contain).
     ///
     /// # Errors
     /// As of [`add`](Self::add), and if the dialect is LevelDB's, whose filters hold no prefixes.
-    pub fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) -> Result<(), BlockError> {
-        add(&mut self.kind, key, Some(prefix))
+    pub fn add_with_prefix(&mut self, key: &[u8], prefix: Option<&[u8]>) -> Result<(), BlockError> {
+        add(&mut self.kind, key, prefix)
     }
 
     /// Whether the open partition holds enough keys, so that the caller should end its index partition at the

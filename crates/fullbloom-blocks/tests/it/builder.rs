@@ -21,9 +21,8 @@ fn a_prefix_from_the_caller_gives_the_bytes_of_one_from_the_extractor() {
                 let mut options = options(dialect, &holds, layout);
                 options.rules = rules;
                 let extracted = build(options.clone(), |builder, key| builder.add(key).unwrap());
-                let given = build(options, |builder, key| match EXTRACTOR.prefix(key) {
-                    Some(prefix) => builder.add_with_prefix(key, prefix).unwrap(),
-                    None => builder.add(key).unwrap(),
+                let given = build(options, |builder, key| {
+                    builder.add_with_prefix(key, EXTRACTOR.prefix(key)).unwrap();
                 });
                 assert_eq!(extracted, given, "{dialect} {layout:?} {rules:?} {whole_keys}");
             }
@@ -50,7 +49,7 @@ fn leveldbs_filters_refuse_prefixes() {
     let options = options(Name::LevelDb, &Holds::default(), Layout::PerBlock);
     let mut builder = FilterBlockBuilder::new(options).unwrap();
     builder.start_block(0).unwrap();
-    let refused = builder.add_with_prefix(b"user/1", b"user/").unwrap_err();
+    let refused = builder.add_with_prefix(b"user/1", Some(b"user/")).unwrap_err();
     assert!(matches!(refused, BlockError::Size(SizeError::Unsupported { .. })), "{refused}");
     builder.add(b"user/1").unwrap();
     assert!(builder.finish().unwrap().into_block().is_some());

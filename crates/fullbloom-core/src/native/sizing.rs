@@ -21,7 +21,7 @@ const WORTH_A_LOOK: f64 = 0.06;
 pub const MAX_BITS: u64 = 1 << 48;
 
 /// The maximum bits per key; more than twice what the smallest reachable rate needs.
-const MAX_BITS_PER_KEY: f64 = 512.0;
+pub const MAX_BITS_PER_KEY: f64 = 512.0;
 
 /// How many times the rate of the best layout one with fewer lines may have, for a given size. It matters
 /// above 24 bits per key, where 15 % of the bits are worth more than this.

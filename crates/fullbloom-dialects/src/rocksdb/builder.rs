@@ -224,8 +224,9 @@ impl Builder {
 
     /// Adds a key and its prefix, or whatever else stands for it, in the builder's [`AltOrder`]; both can be
     /// looked up. In the default order, the next version of a key and the next key of a prefix store neither
-    /// again.
-    pub fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) {
+    /// again. Without a prefix, this is [`add`](Self::add).
+    pub fn add_with_prefix(&mut self, key: &[u8], prefix: Option<&[u8]>) {
+        let Some(prefix) = prefix else { return self.add(key) };
         if self.order == AltOrder::KeyFirst {
             self.add(key);
             self.add(prefix);

@@ -69,7 +69,7 @@ fn versions_of_a_key_and_neighbours_that_share_a_prefix_are_stored_once() {
             builder.add(&[&b"between "[..], &prefix].concat()); // a key outside the domain of the extractor
             for thing in 0..30u32 {
                 let key = [prefix, thing.to_be_bytes()].concat();
-                (0..3).for_each(|_version| builder.add_with_prefix(&key, &prefix));
+                (0..3).for_each(|_version| builder.add_with_prefix(&key, Some(&prefix)));
             }
         }
         assert_eq!(builder.entries(), 100 * (1 + 1 + 30), "{kind:?}");
