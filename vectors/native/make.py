@@ -469,6 +469,21 @@ def main():
     for name, key_type, typed in (("bytes", 1, keys), ("text", 2, keys), ("int", 3, numbers), ("long", 4, numbers)):
         write(f"{name}-keys.bloom", file((1, 1, 6), 2, typed, seeded(0), 0, 1, 100, key_type=key_type))
 
+    # One integer is one key in every width and sign: eight bytes, or sixteen where those are too few.
+    integers = {}
+    for bits in (8, 16, 32, 64):
+        half = 1 << bits - 1
+        integers[f"i{bits}"] = [-half, 1 - half, -1, 0, 1, half - 1]
+        integers[f"u{bits}"] = [0, 1, half, 2 * half - 1]
+    wide = [-(1 << 127), -(1 << 63) - 1, 1 << 64, (1 << 127) - 1]
+    eights = sorted({n & M for numbers in integers.values() for n in numbers})
+    integers |= {"i128": wide, "u128": [(1 << 128) - 1, 1 << 127], "absent": list(range(1000, 1050))}
+    sixteens = sorted({n & (1 << 128) - 1 for width in ("i128", "u128") for n in integers[width]})
+    write("integers.json", json.dumps({width: [str(n) for n in numbers] for width, numbers in integers.items()}).encode() + b"\n")
+    for name, size, typed, key_type in (("integers", 8, eights, 4), ("integers-wide", 16, sixteens, 0)):
+        typed = [n.to_bytes(size, "little") for n in typed]
+        write(f"{name}.bloom", file((1, 1, 8), 16, typed, seeded(0), 0, 1, len(typed), key_type=key_type))
+
     # Keys that were trimmed and converted to lower case.
     write("formed-keys.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100, flags=2 | 4))
 

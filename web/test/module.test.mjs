@@ -69,6 +69,28 @@ test("filters of Guava have the numbers and the answers that Guava printed", { s
   }
 });
 
+// The same files are built and read by every language: see golden_native.rs of fullbloom-any.
+test("integers of every width and sign are found in the golden files", { skip }, () => {
+  const lists = JSON.parse(readFileSync(join(ROOT, "vectors/native/integers.json"), "utf8"));
+  const looked = look("integers.bloom", vector("native/integers.bloom"));
+  const found = (looked, key, type) => JSON.parse(looked.lookup(0, key, type)).may_contain;
+  for (const width of ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]) {
+    for (const number of lists[width]) assert.ok(found(looked, number, "long"), `${width}: ${number}`);
+  }
+  for (const number of lists.absent) assert.ok(!found(looked, number, "long"), number);
+  looked.free();
+  const wide = look("integers-wide.bloom", vector("native/integers-wide.bloom"));
+  const sixteen = (number) => {
+    let bits = BigInt.asUintN(128, BigInt(number));
+    let hex = "";
+    for (let i = 0; i < 16; i++, bits >>= 8n) hex += (bits & 255n).toString(16).padStart(2, "0");
+    return hex;
+  };
+  for (const number of [...lists.i128, ...lists.u128]) assert.ok(found(wide, sixteen(number), "hex"), number);
+  for (const number of lists.absent) assert.ok(!found(wide, sixteen(number), "hex"), number);
+  wide.free();
+});
+
 test("a Parquet file of pyarrow has its four filters, and the values of its columns are found", { skip }, () => {
   const looked = look("people.parquet", vector("parquet/people.parquet"));
   const { places } = JSON.parse(looked.report());

@@ -5,6 +5,7 @@ use crate::problem::{Code, Need, Problem};
 use crate::text;
 use fullbloom::typed::KeyType;
 use fullbloom_dialects::Name;
+use fullbloom_dialects::typed::Value;
 use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, STATISTICS, TOC};
 use fullbloom_sstable::{Keys, PartitionKeyType, RecordedKeyType, Sstable, recorded_key_type};
 use std::fmt;
@@ -65,8 +66,12 @@ impl KeySpec {
         match self {
             KeySpec::Columns(columns) => columns.encode_into(text, out),
             KeySpec::Value(key_type) => {
-                let key =
-                    key_type.parse(text).and_then(|value| dialect.key(value)).map_err(|e| e.to_string())?;
+                let value = match (key_type.parse(text), dialect) {
+                    // Native filters take integers of 64 bits with and without a sign.
+                    (Err(e), Name::Native) if *key_type == KeyType::Long => unsigned(text).ok_or(e),
+                    (value, _) => value,
+                };
+                let key = value.and_then(|value| dialect.key(value)).map_err(|e| e.to_string())?;
                 out.extend_from_slice(key.as_ref());
                 Ok(())
             }
@@ -278,4 +283,9 @@ fn number(key_type: KeyType, bytes: &[u8]) -> Option<String> {
         KeyType::Double => f64::from_le_bytes(bytes.try_into().ok()?).to_string(),
         _ => return String::from_utf8(bytes.to_vec()).ok(),
     })
+}
+/// An integer of 64 bits without a sign: the long with the same bytes.
+fn unsigned(text: &[u8]) -> Option<Value<'static>> {
+    let number: u64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(Value::Long(number as i64))
 }

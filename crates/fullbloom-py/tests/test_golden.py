@@ -3,6 +3,7 @@
 import json
 
 import fullbloom
+import numpy as np
 import pytest
 from fullbloom import Filter
 
@@ -148,3 +149,26 @@ def test_native_files(vectors):
         kinds[kind] = kinds.get(kind, 0) + 1
         assert f.copy() == f and (kind == "fast" or (len(f) > 0) != path.stem.endswith("-empty"))
     assert kinds["fast"] >= 5 and sum(kinds.values()) >= 9
+
+
+def test_integers_of_every_width_and_sign(vectors):
+    """The same files are built and read by every language: see golden_native.rs of fullbloom-any."""
+    lists = {width: [int(n) for n in numbers] for width, numbers in cases(vectors, "native", "integers.json").items()}
+    data = (vectors / "native" / "integers.bloom").read_bytes()
+    golden = Filter.from_bytes(data)
+    made = Filter.build([], dialect="native", key_type="long", expected_keys=21, bits=8192, probes=8)
+    for width in ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"):
+        numbers = np.array(lists[width], dtype=width[0] + str(int(width[1:]) // 8))
+        assert golden.may_contain(numbers).all() and all(n in golden for n in lists[width]), width
+        made.update(numbers)
+    assert not golden.may_contain(lists["absent"]).any()
+    assert made.to_bytes() == data
+
+    # Sixteen bytes are given as bytes.
+    def sixteen(number):
+        return (number % 2**128).to_bytes(16, "little")
+
+    data = (vectors / "native" / "integers-wide.bloom").read_bytes()
+    golden = Filter.from_bytes(data)
+    keys = [sixteen(n) for width in ("i128", "u128") for n in lists[width]]
+    assert golden.may_contain(keys).all() and not golden.may_contain([sixteen(n) for n in lists["absent"]]).any()

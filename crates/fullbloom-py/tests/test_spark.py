@@ -1,6 +1,7 @@
 """fullbloom.spark on a real PySpark. Skipped where there is none: ``pip install './crates/fullbloom-py[spark]'`` and a Java."""
 
 import datetime
+import json
 import os
 import pickle
 import re
@@ -210,6 +211,20 @@ def test_integers_of_different_widths_are_the_same_keys(spark):
         for width in ("smallint", "int", "bigint"):
             asked = spark.range(-1000, 1000).select(F.col("id").cast(width).alias("k"))
             assert {row.k for row in wanted.prune(asked, "k").collect()} == set(range(-500, 500))
+
+
+def test_integers_of_every_width_are_found_in_the_file_that_every_language_builds(spark, vectors):
+    lists = json.loads((vectors / "native" / "integers.json").read_text())
+    golden = Filter.from_bytes((vectors / "native" / "integers.bloom").read_bytes())
+    absent = [int(n) for n in lists["absent"]]
+    for width, name in (("i8", "tinyint"), ("i16", "smallint"), ("i32", "int"), ("i64", "bigint")):
+        numbers = [int(n) for n in lists[width]]
+        others = [] if width == "i8" else absent
+        asked = spark.createDataFrame([(n,) for n in numbers + others], f"k {name}")
+        assert sorted(row.k for row in fs.prune(golden, asked, "k").collect()) == sorted(numbers), width
+        # Built by the executors, it is found by this process.
+        made = fs.build(asked.limit(len(numbers)), "k", 1e-6)
+        assert made.may_contain(numbers).all()
 
 
 @pytest.mark.parametrize("data_type", ["double", "boolean", "decimal(10,2)", "array<int>", "struct<a:int>", "interval day"])

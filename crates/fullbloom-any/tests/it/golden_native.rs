@@ -124,6 +124,43 @@ fn the_type_of_keys_is_written_and_read_as_by_the_second_implementation() {
     assert_eq!(refused, DecodeError::Newer { field: "key type", at: at as u64, got: 5 });
 }
 
+/// The other languages build and read the same two files: tests of `fullbloom-capi`, of the command, of the page's
+/// module, of the Python package, and of Spark.
+#[test]
+fn an_integer_of_every_width_and_sign_is_the_key_of_the_golden_files() {
+    let lists = vectors::json("native/integers.json");
+    let parsed = |width: &str| lists[width].as_array().unwrap().iter().map(|number| number.as_str().unwrap());
+    for (name, key_type, keys) in [("integers", Some(KeyType::Long), 21), ("integers-wide", None, 5)] {
+        let golden = vectors::bytes(&format!("native/{name}.bloom"));
+        let read = fullbloom::Filter::decode(&golden).unwrap();
+        assert!(parsed("absent").all(|n| !read.may_contain(n.parse::<i64>().unwrap())), "{name}");
+        let target = Target::Exact { bit_len: 16 * 512, probes: 8 };
+        let plan = Sizing::new(&Request { expected_keys: keys, target }).unwrap();
+        let mut built = fullbloom::Filter::with_sizing(&plan, Hashing::Seed(0)).unwrap();
+        built.set_key_type(key_type);
+        macro_rules! widths {
+            ($($width:ty)*) => {
+                $(
+                    let numbers: Vec<$width> =
+                        parsed(stringify!($width)).map(|number| number.parse().unwrap()).collect();
+                    assert!(numbers.iter().all(|number| read.may_contain(*number)), stringify!($width));
+                    assert_eq!(read.count_batch(&Column(&numbers)).unwrap(), numbers.len() as u64);
+                    built.insert_batch(&Column(&numbers)).unwrap();
+                )*
+            };
+        }
+        match key_type {
+            Some(_) => {
+                widths!(i8 u8 i16 u16 i32 u32 i64 u64);
+            }
+            None => {
+                widths!(i128 u128);
+            }
+        }
+        assert_eq!(built.encode(), golden, "{name}");
+    }
+}
+
 #[test]
 fn the_form_of_keys_is_recorded_and_required() {
     let golden = vectors::bytes("native/formed-keys.bloom");

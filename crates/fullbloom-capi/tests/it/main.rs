@@ -4,11 +4,15 @@
 mod adopting;
 mod border;
 mod common;
+#[cfg(target_os = "linux")]
+mod cpp;
 mod filters;
 mod hashes;
 mod header;
 #[cfg(target_os = "linux")]
 mod installed;
+#[cfg(target_os = "linux")]
+mod integers;
 #[cfg(target_os = "linux")]
 mod memory;
 mod panics;

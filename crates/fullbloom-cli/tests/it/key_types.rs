@@ -1,6 +1,8 @@
 //! A native filter knows the type of its keys, and refuses lookups with keys of another type.
 
 use crate::common::{Dir, run};
+use fullbloom_testkit::to_hex;
+use fullbloom_testkit::vectors;
 
 const NUMBERS: &[u8] = b"7\n-8\n9\n";
 
@@ -227,4 +229,43 @@ fn fields_that_a_filter_does_not_record_or_reads_by_another_rule_are_warned_of()
         assert_eq!(built.err.matches("hint: --csv").count(), 1, "{built:?}");
     }
     run(&["verify", "-f", "2", &filter], b"").fails_with("--keys");
+}
+
+/// The same two files are built and read by every language: see `golden_native.rs` of `fullbloom-any`.
+#[test]
+fn an_integer_of_every_width_and_sign_is_the_key_of_the_golden_files() {
+    let dir = Dir::new();
+    let lists = vectors::json("native/integers.json");
+    let lines = |widths: &[&str]| -> String {
+        let numbers = widths.iter().flat_map(|width| lists[*width].as_array().unwrap());
+        numbers.map(|number| format!("{}\n", number.as_str().unwrap())).collect()
+    };
+    let golden = vectors::root().join("native/integers.bloom").to_str().unwrap().to_owned();
+    let numbers = lines(&["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]);
+    let built = dir.arg("built");
+    let size = ["--expected-keys", "21", "--bits", "8192", "--probes", "8"];
+    run(&[&["build", "-q", "--key-type", "long", "-o", &built], &size[..]].concat(), numbers.as_bytes())
+        .exits(0);
+    assert!(dir.read("built") == vectors::bytes("native/integers.bloom"));
+    let check = ["check", "--key-type", "long", &golden];
+    assert_eq!(run(&check, numbers.as_bytes()).exits(0).text(), numbers);
+    run(&check, lines(&["absent"]).as_bytes()).exits(1);
+    run(&check, b"18446744073709551616\n").fails_with("not a number of type long");
+    // Numbers without a sign beyond the largest long are keys of native filters only: Java has no such longs.
+    run(
+        &["build", "--dialect", "guava", "--key-type", "long", "-o", &built, "--force"],
+        b"18446744073709551615\n",
+    )
+    .fails_with("not a number of type long");
+
+    // Numbers of sixteen bytes are given as these bytes.
+    let wide = vectors::root().join("native/integers-wide.bloom").to_str().unwrap().to_owned();
+    let hex = |number: &str| {
+        let bits = number.parse::<i128>().map_or_else(|_| number.parse().unwrap(), |n| n as u128);
+        to_hex(&bits.to_le_bytes()) + "\n"
+    };
+    let keys: String = lines(&["i128", "u128"]).lines().map(hex).collect();
+    assert_eq!(run(&["check", "--hex", &wide], keys.as_bytes()).exits(0).text(), keys);
+    let absent: String = lines(&["absent"]).lines().map(hex).collect();
+    run(&["check", "--hex", &wide], absent.as_bytes()).exits(1);
 }
