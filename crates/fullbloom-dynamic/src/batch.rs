@@ -1,16 +1,15 @@
 //! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
 
 use super::bulk::{self, Buffers};
-use super::change::Change;
 use super::filter::{DynamicFilter, RemoveError, Store, cpu};
-use super::insert::Insert;
-use super::look::Look;
+use super::lookup::Look;
 use super::options::Mode;
-use super::shards::Shards;
-use crate::slots::GROUP;
+use super::shards::{Position, Shards};
+use crate::slots::{GROUP, Select};
 use alloc::vec;
 use alloc::vec::Vec;
 use fullbloom_core::error::{InsertError, KeysError, SizeError};
+use fullbloom_core::kernel::Task;
 use fullbloom_core::kernel::pipeline::{Answers, eight_bools, hash_all};
 use fullbloom_core::keys::{Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::hashing::Hasher;
@@ -232,9 +231,8 @@ impl DynamicFilter {
         }
         let lines = self.array_len();
         let in_order = new.is_some();
-        let mut work = |hashes: &Ahead, len, bits: &mut Bits| match (self.plan.mode, &mut self.store) {
-            (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
-            _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
+        let mut work = |hashes: &Ahead, len, bits: &mut Bits| {
+            cpu().run(Change { filter: self, hashes, len, bits, insert: true })
         };
         if !in_order {
             start = chunks_by_line(keys, start, &hasher, lines, &mut work)?;
@@ -277,5 +275,48 @@ impl DynamicFilter {
         chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
             cpu().run(Change { filter: self, hashes, len, bits, insert: false })
         })
+    }
+}
+
+/// Inserts a chunk of keys, or removes them.
+struct Change<'a> {
+    filter: &'a mut DynamicFilter,
+    hashes: &'a Ahead,
+    len: usize,
+    /// Which keys were new, or were removed.
+    bits: &'a mut Bits,
+    /// Otherwise they are removed.
+    insert: bool,
+}
+
+impl<B: Select> Task<B> for Change<'_> {
+    type Output = Result<(), SizeError>;
+
+    #[inline(always)]
+    fn run(self, kernel: B) -> Self::Output {
+        let Change { filter, hashes, len, bits, insert } = self;
+        if insert {
+            filter.sweep_some(len)?;
+        }
+        // Those of this group of keys, and those of the next one, whose lines are on their way into the cache.
+        let mut positions = [[Position::default(); GROUP]; 2];
+        filter.shards().positions(group(hashes, 0), &mut positions[0]);
+        for at in 0..len.div_ceil(GROUP) {
+            let (now, next) = (at % 2, (at + 1) % 2);
+            filter.shards().positions(group(hashes, at + 1), &mut positions[next]);
+            let these = group(hashes, at);
+            for i in 0..GROUP.min(len - at * GROUP) {
+                let (yes, has_grown) = match insert {
+                    true => filter.insert_at(kernel, these[i], positions[now][i])?,
+                    false => (filter.remove_at(kernel, these[i], positions[now][i]), false),
+                };
+                bits[at * GROUP / 64] |= u64::from(yes) << (at * GROUP % 64 + i);
+                if has_grown {
+                    filter.shards().positions(these, &mut positions[now]);
+                    filter.shards().positions(group(hashes, at + 1), &mut positions[next]);
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::filter::{DynamicFilter, Store};
 use super::options::Mode;
-use super::shards::Aim;
+use super::shards::Position;
 use fullbloom_core::error::SizeError;
 #[cfg(feature = "std")]
 use std::time::{Duration, SystemTime};
@@ -98,16 +98,16 @@ impl DynamicFilter {
         }
     }
 
-    /// Makes room in the shard of a key. Returns the key's new place.
+    /// Makes room in the shard of a key. Returns the key's new position.
     #[cold]
     #[inline(never)]
-    pub(crate) fn grow(&mut self, hash: u64, aim: Aim) -> Result<Aim, SizeError> {
+    pub(crate) fn grow(&mut self, hash: u64, position: Position) -> Result<Position, SizeError> {
         let clock = self.clock.as_ref();
         let now = clock.map_or(0, |clock| clock.generation());
         let keep = |tag| clock.is_none_or(|clock| clock.is_live(tag));
         let Store::Shards(shards) = &mut self.store else { unreachable!("made before") };
-        shards.grow(aim.shard, keep, now)?;
-        Ok(shards.aim(hash))
+        shards.grow(position.shard, keep, now)?;
+        Ok(shards.position(hash))
     }
 
     /// Drops the expired keys of a shard, each time that this many further keys have been inserted; see

@@ -53,14 +53,6 @@ impl<S: AsRef<[u8]>> Flat<S> {
         (self.number(at), self.number(at + 8))
     }
 
-    /// Where the key of this hash belongs: its fingerprint at the top of a word, line and number.
-    #[inline(always)]
-    fn aim(&self, hash: u64) -> (u64, u64, u64) {
-        let x = hash & self.mask();
-        let (line, number) = self.shape.main.place.of(x);
-        (x, line, number)
-    }
-
     /// The tag of the key of this hash, if it is there.
     #[inline(never)]
     pub(crate) fn find(&self, hash: u64) -> Option<u64> {
@@ -71,9 +63,11 @@ impl<S: AsRef<[u8]>> Flat<S> {
             #[inline(always)]
             fn run(self, kernel: B) -> Option<u64> {
                 let Flat { shape, .. } = self.0;
-                let (x, line, number) = self.0.aim(self.1);
+                let x = self.1 & self.0.mask();
+                let (line, number) = shape.main.place.of(x);
+                let line = self.0.line(line);
                 let location = lines::locate(kernel, self.0, shape, x, line, number);
-                location.map(|location| lines::tag(self.0, shape, location))
+                location.map(|location| lines::tag(self.0, shape, line, location))
             }
         }
         cpu().run(Look(self, hash))

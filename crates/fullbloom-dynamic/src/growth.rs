@@ -10,7 +10,7 @@ use fullbloom_core::error::SizeError;
 
 impl Shards {
     /// Gives this shard more lines, or splits it. Items for which `keep` is false are dropped; if
-    /// that makes enough room, the shard keeps its size. All aims become invalid.
+    /// that makes enough room, the shard keeps its size. All positions become invalid.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self, shard: u32, keep: impl Fn(u64) -> bool, now: u64) -> Result<(), SizeError> {

@@ -40,19 +40,16 @@ mod file;
 mod filter;
 mod flat;
 mod growth;
-mod insert;
 #[cfg(feature = "std")]
 mod journal;
 mod lines;
-mod look;
+mod lookup;
 mod merge;
 mod options;
-mod places;
 mod pool;
 mod shape;
 mod shard;
 mod shards;
-mod single;
 mod slots;
 #[cfg(test)]
 mod tests;

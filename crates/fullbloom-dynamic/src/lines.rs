@@ -89,23 +89,25 @@ pub(crate) struct Target<'a> {
 /// The place of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
-    Main(u64, u32),
+    /// A slot of the fingerprint's own line.
+    Main(u32),
+    /// A slot of this overflow line.
     Overflow(u64, u32),
     List(usize),
 }
 
-/// Finds a fingerprint, whose bits are at the top of `x`, by its place in the main lines.
+/// Finds a fingerprint, whose bits are at the top of `x`, by its line and its number there.
 #[inline(always)]
 pub(crate) fn locate<L: Lines>(
     kernel: impl Select,
     lines: &L,
     shape: &Shape,
     x: u64,
-    line: u64,
+    line: &Line,
     number: u64,
 ) -> Option<Location> {
-    match slots::find(kernel, lines.main(line), &shape.main.slots, number << shape.tag) {
-        Find::At(slot) => Some(Location::Main(line, slot)),
+    match slots::find(kernel, line, &shape.main.slots, number << shape.tag) {
+        Find::At(slot) => Some(Location::Main(slot)),
         Find::Absent => None,
         Find::Beyond => locate_beyond(lines, shape, x),
     }
@@ -131,11 +133,11 @@ pub(crate) fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Optio
     }
 }
 
-/// The tag at this place.
+/// The tag of a fingerprint that was found there; `line` is its line.
 #[inline(always)]
-pub(crate) fn tag<L: Lines>(lines: &L, shape: &Shape, location: Location) -> u64 {
+pub(crate) fn tag<L: Lines>(lines: &L, shape: &Shape, line: &Line, location: Location) -> u64 {
     match location {
-        Location::Main(line, slot) => slots::tag(lines.main(line), &shape.main.slots, slot),
+        Location::Main(slot) => slots::tag(line, &shape.main.slots, slot),
         Location::Overflow(line, slot) => slots::tag(lines.overflow(line), &shape.overflow.slots, slot),
         Location::List(i) => lines.listed(i) & ((1 << shape.tag) - 1),
     }

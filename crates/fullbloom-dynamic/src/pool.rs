@@ -59,11 +59,6 @@ impl Pool {
         self.first.as_ref().as_chunks().0
     }
 
-    #[inline(always)]
-    pub(crate) fn first_mut(&mut self) -> &mut [Line] {
-        self.first.as_mut().as_chunks_mut().0
-    }
-
     /// A line by its number.
     #[inline(always)]
     pub(crate) fn line(&self, number: u32) -> &Line {

@@ -8,7 +8,7 @@ use crate::slots::Select;
 use crate::slots::{self, Insert, Remove, Slots};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use fullbloom_core::bits::{Owned, prefetch};
+use fullbloom_core::bits::Owned;
 use fullbloom_core::error::SizeError;
 use fullbloom_core::kernel::Task;
 use fullbloom_core::kernel::lines::Line;
@@ -222,12 +222,10 @@ impl Shard {
         self.list = list;
     }
 
-    /// Changes the tag at this place.
-    pub(crate) fn set_tag(&mut self, pool: &mut Pool, location: Location, tag: u64) {
+    /// Changes the tag of a fingerprint that was found there; `line` is its line.
+    pub(crate) fn set_tag(&mut self, line: &mut Line, location: Location, tag: u64) {
         match location {
-            Location::Main(line, slot) => {
-                slots::set_tag(pool.line_mut(self.number(line)), &self.shape.main.slots, slot, tag);
-            }
+            Location::Main(slot) => slots::set_tag(line, &self.shape.main.slots, slot, tag),
             Location::Overflow(line, slot) => {
                 let line = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
                 slots::set_tag(line, &self.shape.overflow.slots, slot, tag);
@@ -238,8 +236,7 @@ impl Shard {
 
     /// What an insertion into a full line leaves for the overflow: of fingerprint `x`, whose number in the
     /// line is `number`. It and its tag.
-    #[inline(always)]
-    pub(crate) fn leaving(&self, done: Insert, x: u64, number: u64, tag: u64) -> (u64, u64) {
+    fn leaving(&self, done: Insert, x: u64, number: u64, tag: u64) -> (u64, u64) {
         let tags = self.shape.tag;
         match done {
             Insert::Evicted(evicted) => {
@@ -258,15 +255,8 @@ impl Shard {
         if done == Insert::Beyond { known } else { None }
     }
 
-    /// Prefetches the overflow line of a fingerprint.
-    #[inline(always)]
-    pub(crate) fn prefetch_beyond(&self, x: u64) {
-        let (line, _) = self.shape.overflow.place.of(x);
-        prefetch::read(self.overflow.as_ref().as_chunks::<64>().0, line as usize);
-    }
-
     /// Inserts a fingerprint into the overflow.
-    pub(crate) fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
+    fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
         let (line, number) = self.shape.overflow.place.of(x);
         let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
@@ -291,11 +281,13 @@ impl Shard {
 
     /// Removes a fingerprint without a tag from the overflow.
     #[inline(never)]
-    pub(crate) fn remove_untagged_beyond(&mut self, pool: &Pool, x: u64) -> Removed {
+    pub(crate) fn remove_untagged_beyond(&mut self, pool: &Pool, x: u64, line: u32) -> Removed {
         let reader = Reader { shard: self, pool };
         match lines::locate_beyond(&reader, &self.shape, x) {
             None => Removed::Absent,
-            Some(location) if lines::tag(&reader, &self.shape, location) != 0 => Removed::Tagged(location),
+            Some(location) if lines::tag(&reader, &self.shape, pool.line(line), location) != 0 => {
+                Removed::Tagged(location)
+            }
             Some(_) => {
                 self.remove_beyond(x);
                 Removed::Done
@@ -332,9 +324,9 @@ impl Shard {
     }
 
     /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are
-    /// above `x`, which was in the line.
+    /// above `x`, which was in the line; `line` is its number in the pool.
     #[inline(never)]
-    pub(crate) fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
+    pub(crate) fn pull(&mut self, pool: &mut Pool, x: u64, line: u32) {
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let (over, number) = self.shape.overflow.place.of(x);
         let from = &self.overflow.as_ref().as_chunks().0[over as usize];
@@ -348,10 +340,10 @@ impl Shard {
         let Some(item) = least else { return };
         let x = item >> tags << unit;
         let (home, number) = self.shape.main.place.of(x);
-        if home == line {
+        if self.number(home) == line {
             self.remove_beyond(x);
             let entry = number << tags | item & ((1 << tags) - 1);
-            insert(pool.line_mut(self.number(line)), &self.shape.main.slots, entry);
+            insert(pool.line_mut(line), &self.shape.main.slots, entry);
         }
     }
 

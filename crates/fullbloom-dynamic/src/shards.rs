@@ -40,15 +40,14 @@ pub(crate) struct Shards {
     pub(crate) buffer: Vec<u64>,
 }
 
-/// Where a key belongs.
+/// Where a key belongs. Valid until a shard grows.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Aim {
-    pub(crate) shard: u32,
-    /// The line in the shard, and its number in the pool.
-    pub(crate) line: u32,
-    pub(crate) at: u32,
-    /// The number of the fingerprint in the line.
+pub(crate) struct Position {
+    /// The fingerprint's number in its line: its quotient, and below it its remainder.
     pub(crate) number: u64,
+    /// The number of the line in the pool.
+    pub(crate) line: u32,
+    pub(crate) shard: u32,
 }
 
 impl Shards {
@@ -161,13 +160,37 @@ impl Shards {
 
     /// Where the key of this hash belongs. Prefetches its line.
     #[inline(always)]
-    pub(crate) fn aim(&self, hash: u64) -> Aim {
-        let number = self.shard_of(hash);
-        let shard = &self.shards[number as usize];
-        let (line, offset) = shard.place.of(self.local(shard, hash));
-        let at = shard.number(line);
-        prefetch::address(self.pool.line(at).as_ptr());
-        Aim { shard: number, line: line as u32, at, number: offset }
+    pub(crate) fn position(&self, hash: u64) -> Position {
+        let mut position = [Position::default()];
+        self.positions(&[hash], &mut position);
+        position[0]
+    }
+
+    /// The positions of several keys, whose lines are prefetched.
+    #[inline(always)]
+    pub(crate) fn positions<const N: usize>(&self, hashes: &[u64; N], positions: &mut [Position; N]) {
+        match &self.even {
+            // One grid spares the way over the directory and the shard: a sixth of the time of an insertion.
+            Some(grid) => {
+                let lines = self.pool.first();
+                for (position, hash) in positions.iter_mut().zip(hashes) {
+                    let (line, number) = grid.place.of(hash & self.mask);
+                    prefetch::read(lines, line as usize);
+                    let shard = self.entry_of(*hash) as u32;
+                    *position = Position { number, line: line as u32, shard };
+                }
+            }
+            None => {
+                for (position, hash) in positions.iter_mut().zip(hashes) {
+                    let number = self.shard_of(*hash);
+                    let shard = &self.shards[number as usize];
+                    let (line, offset) = shard.place.of(self.local(shard, *hash));
+                    let line = shard.number(line);
+                    prefetch::address(self.pool.line(line).as_ptr());
+                    *position = Position { number: offset, line, shard: number };
+                }
+            }
+        }
     }
 
     /// The line of a key, how it is divided, and what is looked for in it.
@@ -181,10 +204,10 @@ impl Shards {
 
     /// Finds a fingerprint.
     #[inline(always)]
-    pub(crate) fn locate(&self, kernel: impl Select, hash: u64, aim: &Aim) -> Option<Location> {
-        let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
-        let x = self.local(reader.shard, hash);
-        lines::locate(kernel, &reader, &reader.shard.shape, x, aim.line.into(), aim.number)
+    fn locate(&self, kernel: impl Select, hash: u64, position: &Position) -> Option<Location> {
+        let reader = Reader { shard: &self.shards[position.shard as usize], pool: &self.pool };
+        let (x, line) = (self.local(reader.shard, hash), self.pool.line(position.line));
+        lines::locate(kernel, &reader, &reader.shard.shape, x, line, position.number)
     }
 
     /// The tag of the key of this hash, if it is there; for what a line alone does not answer.
@@ -196,8 +219,8 @@ impl Shards {
 
             #[inline(always)]
             fn run(self, kernel: B) -> Option<u64> {
-                let aim = self.0.aim(self.1);
-                self.0.locate(kernel, self.1, &aim).map(|location| self.0.tag(&aim, location))
+                let position = self.0.position(self.1);
+                self.0.locate(kernel, self.1, &position).map(|location| self.0.tag(&position, location))
             }
         }
         cpu().run(Look(self, hash))
@@ -205,35 +228,46 @@ impl Shards {
 
     /// The tag of a fingerprint at this place of its shard.
     #[inline(always)]
-    pub(crate) fn tag(&self, aim: &Aim, location: Location) -> u64 {
-        let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
-        lines::tag(&reader, &reader.shard.shape, location)
+    pub(crate) fn tag(&self, position: &Position, location: Location) -> u64 {
+        let reader = Reader { shard: &self.shards[position.shard as usize], pool: &self.pool };
+        lines::tag(&reader, &reader.shard.shape, self.pool.line(position.line), location)
     }
 
     /// Changes the tag.
-    pub(crate) fn set_tag(&mut self, aim: &Aim, location: Location, tag: u64) {
-        self.shards[aim.shard as usize].set_tag(&mut self.pool, location, tag);
+    pub(crate) fn set_tag(&mut self, position: &Position, location: Location, tag: u64) {
+        let line = self.pool.line_mut(position.line);
+        self.shards[position.shard as usize].set_tag(line, location, tag);
     }
 
     /// Whether the shard of this key should grow before it takes another one.
     #[inline(always)]
-    pub(crate) fn is_full(&self, aim: &Aim) -> bool {
-        let shard = &self.shards[aim.shard as usize];
+    pub(crate) fn is_full(&self, position: &Position) -> bool {
+        let shard = &self.shards[position.shard as usize];
         shard.keys >= shard.limit
     }
 
-    /// Inserts the fingerprint of a hash with a tag, and returns its place if it was there. Aims are valid as
-    /// long as no shard grows.
+    /// Inserts the fingerprint of a hash with a tag, and returns where it is if it was there.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, kernel: impl Select, hash: u64, aim: &Aim, tag: u64) -> Option<Location> {
-        let shard = &mut self.shards[aim.shard as usize];
-        let entry = aim.number << self.tag | tag;
-        let known = match slots::insert(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry) {
+    pub(crate) fn insert(
+        &mut self,
+        kernel: impl Select,
+        hash: u64,
+        position: &Position,
+        tag: u64,
+    ) -> Option<Location> {
+        let shard = &mut self.shards[position.shard as usize];
+        let entry = position.number << self.tag | tag;
+        let line = self.pool.line_mut(position.line);
+        let slots = match &self.even {
+            Some(grid) => &grid.slots,
+            None => &shard.shape.main.slots,
+        };
+        let known = match slots::insert(kernel, line, slots, entry) {
             Insert::Done => None,
-            Insert::Known(slot) => Some(Location::Main(aim.line.into(), slot)),
+            Insert::Known(slot) => Some(Location::Main(slot)),
             full => {
                 let x = (hash & self.mask) << shard.depth;
-                shard.insert_full(full, x, aim.number, tag)
+                shard.insert_full(full, x, position.number, tag)
             }
         };
         shard.keys += u64::from(known.is_none());
@@ -242,17 +276,17 @@ impl Shards {
 
     /// Removes the fingerprint of a hash, unless it has a tag.
     #[inline(always)]
-    pub(crate) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> Removed {
-        let shard = &mut self.shards[aim.shard as usize];
-        let (x, entry) = ((hash & self.mask) << shard.depth, aim.number << self.tag);
-        let line = self.pool.line_mut(aim.at);
+    pub(crate) fn remove(&mut self, kernel: impl Select, hash: u64, position: &Position) -> Removed {
+        let shard = &mut self.shards[position.shard as usize];
+        let (x, entry) = ((hash & self.mask) << shard.depth, position.number << self.tag);
+        let line = self.pool.line_mut(position.line);
         let removed = match slots::remove::<true>(kernel, line, &shard.shape.main.slots, entry) {
             Remove::Absent => Removed::Absent,
             Remove::Done => Removed::Done,
-            Remove::Tagged(slot) => Removed::Tagged(Location::Main(aim.line.into(), slot)),
-            Remove::Beyond => shard.remove_untagged_beyond(&self.pool, x),
+            Remove::Tagged(slot) => Removed::Tagged(Location::Main(slot)),
+            Remove::Beyond => shard.remove_untagged_beyond(&self.pool, x, position.line),
             Remove::DoneFull => {
-                shard.pull(&mut self.pool, x, aim.line.into());
+                shard.pull(&mut self.pool, x, position.line);
                 Removed::Done
             }
         };
