@@ -2,7 +2,6 @@
 
 use super::collect::{Collected, Room};
 use super::construct::{Constructed, WORTH_A_THREAD, construct};
-use super::scatter::Lane;
 use super::shape::Columns;
 use crate::CompactFilter;
 use crate::compact::Compact;
@@ -15,6 +14,7 @@ use fullbloom_core::keys::{Hashes, Key, Keys, each_valid};
 use fullbloom_core::memory;
 use fullbloom_core::native::hashing::{Hasher, Hashing};
 use fullbloom_core::native::head::Head;
+use fullbloom_core::partition::Lane;
 use fullbloom_core::threads::try_on_threads;
 use std::sync::Mutex;
 use std::vec::Vec;
@@ -138,7 +138,7 @@ impl CompactBuilder {
     /// Adds a key. Adding it again changes nothing.
     pub fn add(&mut self, key: impl Key<Hasher>) -> Result<(), BuildError> {
         let hash = key.hash_with(&self.hasher);
-        self.keys.lanes(1)[0].add(&[hash])?;
+        self.keys.lanes(1)[0].add_by_top_bits(&[hash])?;
         self.keys.spill()
     }
 
@@ -249,6 +249,6 @@ impl<B: Body> Task<B> for Distribute<'_> {
     #[inline(always)]
     fn run(self, _: B) -> Result<(), SizeError> {
         let Distribute(lane, hashes) = self;
-        lane.add(hashes)
+        lane.add_by_top_bits(hashes)
     }
 }

@@ -1,8 +1,8 @@
 //! The numbers of a layer's keys: in memory, or on the disk when they are too many.
 
-use super::scatter::{Lane, bits_for};
 use super::spool::Spool;
 use fullbloom_core::error::BuildError;
+use fullbloom_core::partition::Lane;
 use std::path::PathBuf;
 use std::vec::Vec;
 
@@ -23,6 +23,17 @@ impl Room {
     }
 }
 
+/// The average number of keys of a bucket is between this and its double: sorted in the second-level cache.
+const BUCKET_KEYS: u64 = 1 << 12;
+
+/// The most top bits that are used: what is staged for more buckets does not stay in the second-level cache.
+const MAX_BITS: u32 = 11;
+
+/// The number of top bits to distribute this many keys by.
+pub(crate) fn bits_for(keys: u64) -> u32 {
+    (keys / BUCKET_KEYS).checked_ilog2().unwrap_or(0).min(MAX_BITS)
+}
+
 /// Less memory than this is not asked for.
 const LEAST: u64 = 16 << 20;
 
@@ -39,7 +50,7 @@ impl Collected {
     /// Without numbers; `expected` of them will come, roughly.
     pub(crate) fn new(room: Room, expected: u64) -> Collected {
         let bits = bits_for(expected.min(room.numbers()));
-        Collected { lanes: vec![Lane::new(bits)], spool: None, room, bits }
+        Collected { lanes: vec![Lane::new(1 << bits)], spool: None, room, bits }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -54,7 +65,7 @@ impl Collected {
     /// So many lanes, at least.
     pub(crate) fn lanes(&mut self, count: usize) -> &mut [Lane] {
         while self.lanes.len() < count {
-            self.lanes.push(Lane::new(self.bits));
+            self.lanes.push(Lane::new(1 << self.bits));
         }
         &mut self.lanes
     }
@@ -83,7 +94,7 @@ impl Collected {
             }
         };
         for lane in &mut self.lanes {
-            spool.write(core::mem::replace(lane, Lane::new(self.bits)))?;
+            spool.write(core::mem::replace(lane, Lane::new(1 << self.bits)))?;
         }
         Ok(())
     }

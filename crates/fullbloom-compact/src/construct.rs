@@ -1,16 +1,16 @@
 //! From the `z` of all keys to the array: layer after layer, on several threads.
 
-use super::collect::{Collected, Finished};
+use super::collect::{Collected, Finished, bits_for};
 use super::layer::{Solve, Solver, Sorted, Unit};
-use super::scatter::{Bucket, Lane, bits_for};
 use super::shape::{Columns, LINE, LISTED, MAX_LAYERS, Shape};
-use super::sort::Sorter;
 use super::spool::PART_BITS;
 use crate::probe::{Place, hash_of, t_of};
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::BuildError;
 use fullbloom_core::error::SizeError;
 use fullbloom_core::kernel::{Body, Cpu, Task};
+use fullbloom_core::partition::{Bucket, Lane};
+use fullbloom_core::sort::Sorter;
 use fullbloom_core::threads::try_on_threads;
 use std::sync::Mutex;
 use std::vec::Vec;
@@ -28,7 +28,7 @@ pub(crate) struct Constructed {
     pub(crate) keys: u64,
 }
 
-/// Sorts one bucket, as a task for a kernel.
+/// Sorts the buckets of all lanes with the same top bits, as a task for a kernel.
 struct Sort<'a>(&'a mut Sorter, Vec<Bucket>, u32);
 
 impl<B: Body> Task<B> for Sort<'_> {
@@ -37,7 +37,11 @@ impl<B: Body> Task<B> for Sort<'_> {
     #[inline(always)]
     fn run(self, _: B) -> Self::Output {
         let Sort(sorter, parts, bits) = self;
-        sorter.sort(parts, bits)
+        let mut all = Bucket::default();
+        parts.into_iter().for_each(|part| all.append(part));
+        let sorted = sorter.sort(all.chunks().iter().map(Vec::as_slice), all.len(), bits)?;
+        all.replace(sorted);
+        Ok(all)
     }
 }
 

@@ -1,11 +1,11 @@
 //! One layer: from sorted keys to solved lines, and the keys that move on.
 
-use super::scatter::{Bucket, Lane};
 use super::shape::{LINE, Layer, Shape};
 use super::solve::{System, planes};
 use crate::probe::{ALL, LIMIT, Place, column_bits, least_z, t_of, u_of, z_after};
 use fullbloom_core::error::SizeError;
 use fullbloom_core::kernel::{Body, Task};
+use fullbloom_core::partition::{Bucket, Lane};
 use std::vec::Vec;
 
 /// The sorted `z` of keys: those whose top bits are `first`, then `first + 1`, and so on.
@@ -148,7 +148,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
                 }
                 line += 1;
             }
-            next.add(moved)?;
+            next.add_by_top_bits(moved)?;
         }
         Ok(())
     }

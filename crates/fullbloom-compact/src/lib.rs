@@ -39,13 +39,9 @@ mod kernel;
 mod layer;
 mod lookup;
 mod probe;
-#[cfg(feature = "std")]
-mod scatter;
 mod shape;
 #[cfg(feature = "std")]
 mod solve;
-#[cfg(feature = "std")]
-mod sort;
 #[cfg(feature = "std")]
 mod spool;
 

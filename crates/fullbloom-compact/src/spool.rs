@@ -1,7 +1,7 @@
 //! Numbers on the disk, in parts by their top bits, for more keys than the memory may hold.
 
-use super::scatter::{Bucket, Lane};
 use fullbloom_core::error::BuildError;
+use fullbloom_core::partition::{Bucket, Lane};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl Spool {
 
     /// The numbers of a part, distributed by `bits` bits.
     pub(crate) fn read(&mut self, part: usize, bits: u32) -> Result<Lane, BuildError> {
-        let mut lane = Lane::new(bits);
+        let mut lane = Lane::new(1 << bits);
         let (mut bytes, mut numbers) = (vec![0; 1 << 16], Vec::new());
         for &(at, count) in &self.parts[part] {
             self.file.seek(SeekFrom::Start(at)).map_err(|e| BuildError::spool(&self.path, e))?;
@@ -80,7 +80,7 @@ impl Spool {
                 left -= some.len();
                 numbers.clear();
                 numbers.extend(some.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)));
-                lane.add(&numbers)?;
+                lane.add_by_top_bits(&numbers)?;
             }
         }
         Ok(lane)

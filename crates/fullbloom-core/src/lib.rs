@@ -20,9 +20,11 @@ pub mod keys;
 pub mod memory;
 pub mod native;
 pub mod part;
+pub mod partition;
 pub mod probe;
 pub mod sealed;
 pub mod sizing;
+pub mod sort;
 #[cfg(feature = "std")]
 pub mod threads;
 pub mod typed;

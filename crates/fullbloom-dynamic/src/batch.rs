@@ -1,10 +1,9 @@
 //! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
 
-use super::bulk::{self, Buffers};
 use super::filter::{DynamicFilter, RemoveError, Store, cpu};
 use super::lookup::Look;
 use super::options::Mode;
-use super::shards::{Position, Shards};
+use super::shards::Position;
 use crate::slots::{GROUP, Select};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,7 +14,7 @@ use fullbloom_core::keys::{Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::hashing::Hasher;
 
 /// Keys hashed at once; a multiple of 64.
-const CHUNK: usize = 1024;
+pub(crate) const CHUNK: usize = 1024;
 
 /// The hashes of a chunk, and after them hashes that mean nothing, so that there is always one more group.
 /// The lines of a group are prefetched one group before its keys are processed.
@@ -107,59 +106,6 @@ fn chunks<K: Keys<Hasher> + ?Sized, E>(
     Ok(())
 }
 
-/// Inserts keys into a set as long as there are so many that it pays to sort them. Returns how many those
-/// are.
-fn insert_sorted<K: Keys<Hasher> + ?Sized>(
-    shards: &mut Shards,
-    keys: &K,
-    hasher: &Hasher,
-) -> Result<usize, SizeError> {
-    let mut start = 0;
-    let mut buffers = None;
-    loop {
-        let len = bulk::MOST.min(keys.count() - start);
-        if !shards.pays_to_sort(len) {
-            return Ok(start);
-        }
-        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len)) else {
-            return Ok(start); // it can be done without
-        };
-        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
-        shards.insert_sorted(buffers, len)?;
-        start += len;
-    }
-}
-
-/// Calls `work` with the hashes of chunks of keys, from this key on, in an order that keeps the lines of many
-/// of them in the cache, as long as there are so many that it pays. Returns how many those are.
-fn chunks_by_line<K: Keys<Hasher> + ?Sized, E>(
-    keys: &K,
-    mut start: usize,
-    hasher: &Hasher,
-    lines: u64,
-    mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
-) -> Result<usize, E> {
-    let mut buffers = None;
-    loop {
-        let len = bulk::MOST.min(keys.count() - start);
-        if !bulk::pays_to_distribute(len, lines) {
-            return Ok(start);
-        }
-        // After the hashes, room for one more group and for a whole chunk.
-        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len + CHUNK + GROUP)) else {
-            return Ok(start); // it can be done without
-        };
-        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
-        let hashes = buffers.distribute(len, lines);
-        for at in (0..len).step_by(CHUNK) {
-            let mut bits = [0; CHUNK / 64];
-            let ahead = hashes[at..].first_chunk().expect("room for a whole chunk");
-            work(ahead, CHUNK.min(len - at), &mut bits)?;
-        }
-        start += len;
-    }
-}
-
 /// The hashes of a group.
 #[inline(always)]
 pub(crate) fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
@@ -225,19 +171,11 @@ impl DynamicFilter {
     ) -> Result<(), SizeError> {
         self.make_shards()?;
         let hasher = self.hasher.clone();
-        let mut start = 0;
-        if let (None, Mode::Set, Store::Shards(shards)) = (&new, self.plan.mode, &mut self.store) {
-            start = insert_sorted(shards, keys, &hasher)?;
-        }
-        let lines = self.array_len();
-        let in_order = new.is_some();
-        let mut work = |hashes: &Ahead, len, bits: &mut Bits| {
+        // Whether a key was new depends on the keys before it, so these keep their order.
+        let start = if new.is_none() { self.insert_in_order(keys, &hasher)? } else { 0 };
+        chunks(keys, start, &hasher, new, |hashes, len, bits| {
             cpu().run(Change { filter: self, hashes, len, bits, insert: true })
-        };
-        if !in_order {
-            start = chunks_by_line(keys, start, &hasher, lines, &mut work)?;
-        }
-        chunks(keys, start, &hasher, new, work)
+        })
     }
 
     /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). A null
@@ -279,14 +217,14 @@ impl DynamicFilter {
 }
 
 /// Inserts a chunk of keys, or removes them.
-struct Change<'a> {
-    filter: &'a mut DynamicFilter,
-    hashes: &'a Ahead,
-    len: usize,
+pub(crate) struct Change<'a> {
+    pub(crate) filter: &'a mut DynamicFilter,
+    pub(crate) hashes: &'a Ahead,
+    pub(crate) len: usize,
     /// Which keys were new, or were removed.
-    bits: &'a mut Bits,
+    pub(crate) bits: &'a mut Bits,
     /// Otherwise they are removed.
-    insert: bool,
+    pub(crate) insert: bool,
 }
 
 impl<B: Select> Task<B> for Change<'_> {

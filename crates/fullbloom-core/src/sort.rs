@@ -1,97 +1,89 @@
-//! Sorting one bucket and dropping its duplicates.
+//! Sorting hashes and dropping repeated ones.
 //!
-//! The numbers are random: a pass by their next digit leaves groups of a few dozen, which stay in the
-//! first-level cache. The place of a number in its group is how many others are less, counted for 16 numbers
-//! at a time.
+//! Hashes are distributed evenly: one pass by their next digit leaves groups of a few dozen, which stay in the
+//! first-level cache. The place of a hash in its group is how many others are less, counted for 16 hashes at a time. Other
+//! numbers are sorted, too, but slower.
 
-use super::scatter::Bucket;
-use fullbloom_core::error::SizeError;
-use std::vec::Vec;
+use crate::error::SizeError;
+use alloc::vec::Vec;
 
-/// Memory that is used again for every bucket.
+/// Sorts buckets, in memory that is used again for each of them.
 #[derive(Debug, Default)]
-pub(crate) struct Sorter {
+pub struct Sorter {
     from: Vec<u64>,
     to: Vec<u64>,
-    counts: Vec<u32>,
+    ends: Vec<u32>,
 }
 
-/// Fewer numbers are sorted by comparisons.
+/// Fewer hashes are sorted by comparisons.
 const FEW: usize = 200;
 
 /// The average length of a group is between this and its double.
 const GROUP: usize = 12;
 
-/// The longest group whose numbers are counted.
+/// The longest group whose hashes are counted.
 const LONGEST: usize = 128;
 
-/// The most bits of the digit: as many lines are written at once.
+/// The most bits of a digit: as many cache lines are written at once.
 const MAX_DIGIT: u32 = 12;
 
 impl Sorter {
-    /// The numbers of all parts, sorted, each once. They have their `bits` top bits in common.
+    /// `count` hashes in slices, which have their first `skip` bits in common: sorted, each once.
     #[inline(always)]
-    pub(crate) fn sort(&mut self, parts: Vec<Bucket>, bits: u32) -> Result<Bucket, SizeError> {
-        let count: usize = parts.iter().map(Bucket::len).sum();
-        let mut all = Bucket::default();
-        parts.into_iter().for_each(|part| all.append(part));
-        let Sorter { from, to, counts } = self;
+    pub fn sort<'a>(
+        &mut self,
+        hashes: impl Iterator<Item = &'a [u64]> + Clone,
+        count: usize,
+        skip: u32,
+    ) -> Result<&[u64], SizeError> {
+        let Sorter { from, to, ends } = self;
         let refused = |_| SizeError::Memory { bytes: 8 * count as u64 };
         if count < FEW || count > u32::MAX as usize {
             from.clear();
             from.try_reserve(count).map_err(refused)?;
-            all.chunks().iter().for_each(|chunk| from.extend_from_slice(chunk));
+            hashes.for_each(|some| from.extend_from_slice(some));
             from.sort_unstable();
             from.dedup();
-            all.replace(from);
-            return Ok(all);
+            return Ok(from);
         }
         // What is in the memory already does not matter.
         for memory in [&mut *from, &mut *to] {
             memory.try_reserve(count.saturating_sub(memory.len())).map_err(refused)?;
             memory.resize(count, 0);
         }
-        let digit = Digit { skip: bits, bits: (count / GROUP).ilog2().min(MAX_DIGIT) };
-        digit.pass(all.chunks().iter().flatten(), counts, from);
+        let bits = (count / GROUP).ilog2().min(MAX_DIGIT);
+        distribute(hashes.flatten(), skip, bits, ends, from);
         let (mut start, mut len) = (0, 0);
-        for &end in &*counts {
+        for &end in &*ends {
             let group = &mut from[start..end as usize];
             start = end as usize;
-            len += order(group, bits + digit.bits, &mut to[len..]);
+            len += order(group, skip + bits, &mut to[len..]);
         }
-        all.replace(&to[..len]);
-        Ok(all)
+        Ok(&to[..len])
     }
 }
 
-/// So many bits of a number, below the first `skip`.
-#[derive(Clone, Copy)]
-struct Digit {
+/// Orders hashes by `bits` bits after the first `skip`; `ends` has the end of each group afterwards.
+#[inline(always)]
+pub fn distribute<'a>(
+    hashes: impl Iterator<Item = &'a u64> + Clone,
     skip: u32,
     bits: u32,
-}
-
-impl Digit {
-    #[inline(always)]
-    fn of(self, number: u64) -> usize {
-        (number << self.skip >> (64 - self.bits)) as usize
-    }
-
-    /// Orders by this digit; `counts` has the end of each group afterwards.
-    #[inline(always)]
-    fn pass<'a>(self, numbers: impl Iterator<Item = &'a u64> + Clone, counts: &mut Vec<u32>, to: &mut [u64]) {
-        counts.clear();
-        counts.resize(1 << self.bits, 0);
-        numbers.clone().for_each(|&number| counts[self.of(number)] += 1);
-        // From the number of each digit to the place of its first number.
-        let mut sum = 0;
-        counts.iter_mut().for_each(|count| sum += core::mem::replace(count, sum));
-        numbers.for_each(|&number| {
-            let at = &mut counts[self.of(number)];
-            to[*at as usize] = number;
-            *at += 1;
-        });
-    }
+    ends: &mut Vec<u32>,
+    to: &mut [u64],
+) {
+    let digit = |hash: u64| (hash << skip >> (64 - bits)) as usize;
+    ends.clear();
+    ends.resize(1 << bits, 0);
+    hashes.clone().for_each(|&hash| ends[digit(hash)] += 1);
+    // From the number of hashes with each digit to the place of the first of them.
+    let mut sum = 0;
+    ends.iter_mut().for_each(|count| sum += core::mem::replace(count, sum));
+    hashes.for_each(|&hash| {
+        let at = &mut ends[digit(hash)];
+        to[*at as usize] = hash;
+        *at += 1;
+    });
 }
 
 /// Writes the numbers of a group, which have `skip` top bits in common, in order and each once, and returns
@@ -144,7 +136,7 @@ fn order_by_counting(group: &[u64], skip: u32, to: &mut [u64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scatter::Lane;
+    use crate::partition::Lane;
 
     #[test]
     fn all_sizes_are_sorted_and_every_number_is_there_once() {
@@ -152,23 +144,21 @@ mod tests {
         let mut state = 7u64;
         for count in [0, 1, 2, 199, 200, 511, 512, 513, 5000, 140_000] {
             for (bits, distinct) in [(0, u64::MAX), (3, u64::MAX), (0, 50), (7, 3000)] {
-                let mut lanes = [Lane::new(bits), Lane::new(bits)];
+                let mut lane = Lane::new(1 << bits);
                 let mut expected = Vec::new();
                 for i in 0..count {
                     state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(i);
                     let number = (state ^ state >> 31) % distinct;
                     let number = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                    lanes[i as usize % 2].add(&[number]).unwrap();
+                    lane.add_by_top_bits(&[number]).unwrap();
                     expected.push(number);
                 }
                 expected.sort_unstable();
                 expected.dedup();
-                let [mut first, mut second] = lanes;
-                let pairs = first.take().unwrap().into_iter().zip(second.take().unwrap());
                 let mut sorted = Vec::new();
-                for (one, two) in pairs {
-                    let bucket = sorter.sort(vec![one, two], bits).unwrap();
-                    bucket.chunks().iter().for_each(|chunk| sorted.extend_from_slice(chunk));
+                for bucket in lane.take().unwrap() {
+                    let chunks = bucket.chunks().iter().map(Vec::as_slice);
+                    sorted.extend_from_slice(sorter.sort(chunks, bucket.len(), bits).unwrap());
                 }
                 assert_eq!(sorted, expected, "{count} numbers, {bits} bits");
             }
@@ -178,9 +168,8 @@ mod tests {
     #[test]
     fn numbers_that_differ_only_at_the_bottom_are_sorted() {
         let numbers: Vec<u64> = (0..4000u64).rev().collect();
-        let mut bucket = Bucket::default();
-        bucket.extend(&numbers).unwrap();
-        let sorted = Sorter::default().sort(vec![bucket], 0).unwrap();
-        assert!(sorted.chunks().iter().flatten().copied().eq(0..4000));
+        let mut sorter = Sorter::default();
+        let sorted = sorter.sort(numbers.chunks(300), numbers.len(), 0).unwrap();
+        assert!(sorted.iter().copied().eq(0..4000));
     }
 }
