@@ -138,7 +138,7 @@ impl CompactBuilder {
     /// Adds a key. Adding it again changes nothing.
     pub fn add(&mut self, key: impl Key<Hasher>) -> Result<(), BuildError> {
         let hash = key.hash_with(&self.hasher);
-        self.keys.lanes(1)[0].add_by_top_bits(&[hash])?;
+        self.keys.lanes(1)[0].add(&[hash])?;
         self.keys.spill()
     }
 
@@ -249,6 +249,6 @@ impl<B: Body> Task<B> for Distribute<'_> {
     #[inline(always)]
     fn run(self, _: B) -> Result<(), SizeError> {
         let Distribute(lane, hashes) = self;
-        lane.add_by_top_bits(hashes)
+        lane.add(hashes)
     }
 }

@@ -50,11 +50,11 @@ impl Collected {
     /// Without numbers; `expected` of them will come, roughly.
     pub(crate) fn new(room: Room, expected: u64) -> Collected {
         let bits = bits_for(expected.min(room.numbers()));
-        Collected { lanes: vec![Lane::new(1 << bits)], spool: None, room, bits }
+        Collected { lanes: vec![Lane::new(bits)], spool: None, room, bits }
     }
 
     pub(crate) fn len(&self) -> u64 {
-        let in_memory: u64 = self.lanes.iter().map(Lane::len).sum();
+        let in_memory: u64 = self.lanes.iter().map(Lane::count).sum();
         in_memory + self.spool.as_ref().map_or(0, Spool::len)
     }
 
@@ -65,20 +65,20 @@ impl Collected {
     /// So many lanes, at least.
     pub(crate) fn lanes(&mut self, count: usize) -> &mut [Lane] {
         while self.lanes.len() < count {
-            self.lanes.push(Lane::new(1 << self.bits));
+            self.lanes.push(Lane::new(self.bits));
         }
         &mut self.lanes
     }
 
     /// The number of keys that fit into memory before the next [`spill`](Collected::spill).
     pub(crate) fn room_left(&self) -> u64 {
-        let in_memory: u64 = self.lanes.iter().map(Lane::len).sum();
+        let in_memory: u64 = self.lanes.iter().map(Lane::count).sum();
         self.room.numbers().saturating_sub(in_memory).max(1 << 14)
     }
 
     /// Moves the numbers to the disk if there are too many.
     pub(crate) fn spill(&mut self) -> Result<(), BuildError> {
-        let in_memory: u64 = self.lanes.iter().map(Lane::len).sum();
+        let in_memory: u64 = self.lanes.iter().map(Lane::count).sum();
         if in_memory < self.room.numbers() {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Collected {
             }
         };
         for lane in &mut self.lanes {
-            spool.write(core::mem::replace(lane, Lane::new(1 << self.bits)))?;
+            spool.write(core::mem::replace(lane, Lane::new(self.bits)))?;
         }
         Ok(())
     }

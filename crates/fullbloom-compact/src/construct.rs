@@ -39,7 +39,7 @@ impl<B: Body> Task<B> for Sort<'_> {
         let Sort(sorter, parts, bits) = self;
         let mut all = Bucket::default();
         parts.into_iter().for_each(|part| all.append(part));
-        let sorted = sorter.sort(all.chunks().iter().map(Vec::as_slice), all.len(), bits)?;
+        let sorted = sorter.sort(all.chunks().iter().map(Vec::as_slice), all.count(), bits)?;
         all.replace(sorted);
         Ok(all)
     }
@@ -47,7 +47,7 @@ impl<B: Body> Task<B> for Sort<'_> {
 
 /// The numbers of all lanes, which were distributed by the same bits, sorted and without duplicates.
 fn sorted(lanes: Vec<Lane>, threads: usize) -> Result<Sorted, SizeError> {
-    let keys: u64 = lanes.iter().map(Lane::len).sum();
+    let keys: u64 = lanes.iter().map(Lane::count).sum();
     let bits = lanes.iter().map(Lane::bits).max().unwrap_or(0).max(bits_for(keys));
     let lanes: Vec<Mutex<Option<Lane>>> = lanes.into_iter().map(|lane| Mutex::new(Some(lane))).collect();
     let refined = try_on_threads(lanes.len(), |i| match take(&lanes[i]) {

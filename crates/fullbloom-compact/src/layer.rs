@@ -18,7 +18,7 @@ pub(crate) struct Sorted {
 
 impl Sorted {
     pub(crate) fn len(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.len() as u64).sum()
+        self.buckets.iter().map(|bucket| bucket.count() as u64).sum()
     }
 
     /// The largest number that this part could have.
@@ -148,7 +148,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
                 }
                 line += 1;
             }
-            next.add_by_top_bits(moved)?;
+            next.add(moved)?;
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ impl Spool {
         file.seek(SeekFrom::Start(*end)).map_err(&mut failed)?;
         let mut out = BufWriter::with_capacity(1 << 18, &*file);
         for (part, buckets) in parts.iter_mut().zip(buckets.chunks(each)) {
-            let count: usize = buckets.iter().map(Bucket::len).sum();
+            let count: usize = buckets.iter().map(Bucket::count).sum();
             if count == 0 {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Spool {
 
     /// The numbers of a part, distributed by `bits` bits.
     pub(crate) fn read(&mut self, part: usize, bits: u32) -> Result<Lane, BuildError> {
-        let mut lane = Lane::new(1 << bits);
+        let mut lane = Lane::new(bits);
         let (mut bytes, mut numbers) = (vec![0; 1 << 16], Vec::new());
         for &(at, count) in &self.parts[part] {
             self.file.seek(SeekFrom::Start(at)).map_err(|e| BuildError::spool(&self.path, e))?;
@@ -80,7 +80,7 @@ impl Spool {
                 left -= some.len();
                 numbers.clear();
                 numbers.extend(some.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)));
-                lane.add_by_top_bits(&numbers)?;
+                lane.add(&numbers)?;
             }
         }
         Ok(lane)

@@ -144,13 +144,13 @@ mod tests {
         let mut state = 7u64;
         for count in [0, 1, 2, 199, 200, 511, 512, 513, 5000, 140_000] {
             for (bits, distinct) in [(0, u64::MAX), (3, u64::MAX), (0, 50), (7, 3000)] {
-                let mut lane = Lane::new(1 << bits);
+                let mut lane = Lane::new(bits);
                 let mut expected = Vec::new();
                 for i in 0..count {
                     state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(i);
                     let number = (state ^ state >> 31) % distinct;
                     let number = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                    lane.add_by_top_bits(&[number]).unwrap();
+                    lane.add(&[number]).unwrap();
                     expected.push(number);
                 }
                 expected.sort_unstable();
@@ -158,7 +158,7 @@ mod tests {
                 let mut sorted = Vec::new();
                 for bucket in lane.take().unwrap() {
                     let chunks = bucket.chunks().iter().map(Vec::as_slice);
-                    sorted.extend_from_slice(sorter.sort(chunks, bucket.len(), bits).unwrap());
+                    sorted.extend_from_slice(sorter.sort(chunks, bucket.count(), bits).unwrap());
                 }
                 assert_eq!(sorted, expected, "{count} numbers, {bits} bits");
             }
