@@ -3,11 +3,11 @@
 //! ```text
 //!   one turn:   hash group i+2, find its lines
 //!               test group i+1 in the first layer, prefetching the lines of group i+2;
-//!                  find and prefetch what keys that moved on and keys that agree read next
+//!                  find and prefetch what bumped keys and keys that agree read next
 //!               test group i in the second layer and in the further columns
 //! ```
 //!
-//! The first test has no branch. One key in seven moves on; few of them go beyond the second layer.
+//! The first test has no branch. One key in seven is bumped; few of them go beyond the second layer.
 
 use super::lookup::Data;
 use super::shape::Layer;
@@ -89,16 +89,16 @@ struct Slot {
 /// A group after the first layer.
 #[derive(Clone, Copy)]
 struct Tested {
-    /// The keys that agree with their line, and those that moved on.
+    /// The keys that agree with their line, and those that are bumped.
     yes: u64,
-    moved: u64,
-    /// Of those that moved on: `t`, and the places in the second layer.
+    bumped: u64,
+    /// Of the bumped keys: `t`, and the places in the second layer.
     t: [u64; GROUP],
     places: [Place; GROUP],
 }
 
 impl Tested {
-    const NOTHING: Tested = Tested { yes: 0, moved: 0, t: [0; GROUP], places: [Place::NOWHERE; GROUP] };
+    const NOTHING: Tested = Tested { yes: 0, bumped: 0, t: [0; GROUP], places: [Place::NOWHERE; GROUP] };
 }
 
 /// Tests the keys of one filter.
@@ -118,12 +118,12 @@ struct Test<'a, E, B, const W: usize> {
 }
 
 impl<E, B: Systems, const W: usize> Test<'_, E, B, W> {
-    /// The keys that agree with their line of the first layer, and those that moved on.
+    /// The keys that agree with their line of the first layer, and those that are bumped.
     #[inline(always)]
     fn test_first(&self, slot: &Slot, next: &Slot) -> (u64, u64) {
         let keys = Keys { places: &slot.places, t: &slot.t };
-        let Found { agree, moved } = self.kernel.find::<W>(self.lines, keys, &next.places);
-        (agree & !moved, moved)
+        let Found { agree, bumped } = self.kernel.find::<W>(self.lines, keys, &next.places);
+        (agree & !bumped, bumped)
     }
 
     /// Prefetches the further columns of a key that agrees with its line: the first and the last of them. Few
@@ -138,18 +138,18 @@ impl<E, B: Systems, const W: usize> Test<'_, E, B, W> {
         }
     }
 
-    /// Of the keys that moved on, those that are present.
+    /// Of the bumped keys, those that are present.
     #[inline(always)]
-    fn test_moved(&self, slot: &Slot, tested: &Tested) -> u64 {
+    fn test_bumped(&self, slot: &Slot, tested: &Tested) -> u64 {
         if self.second.lines == 0 {
             let listed = |i: &usize| self.data.is_listed(slot.hashes[*i]);
-            return ones(tested.moved).filter(listed).fold(0, |yes, i| yes | 1 << i);
+            return ones(tested.bumped).filter(listed).fold(0, |yes, i| yes | 1 << i);
         }
         let keys = Keys { places: &tested.places, t: &tested.t };
-        let count = tested.moved.count_ones();
+        let count = tested.bumped.count_ones();
         let lines = &self.lines[self.second.first as usize..];
-        let Found { agree, moved } = self.kernel.find_first::<W>(lines, keys, count as usize);
-        let mut yes = agree & !moved & u64::MAX.checked_shr(64 - count).unwrap_or(0);
+        let Found { agree, bumped } = self.kernel.find_first::<W>(lines, keys, count as usize);
+        let mut yes = agree & !bumped & u64::MAX.checked_shr(64 - count).unwrap_or(0);
         if self.further {
             for i in ones(yes) {
                 let agrees =
@@ -157,8 +157,8 @@ impl<E, B: Systems, const W: usize> Test<'_, E, B, W> {
                 yes &= !(u64::from(!agrees) << i);
             }
         }
-        let mut yes = self.kernel.unpack(yes, tested.moved);
-        for i in ones(self.kernel.unpack(moved, tested.moved)) {
+        let mut yes = self.kernel.unpack(yes, tested.bumped);
+        for i in ones(self.kernel.unpack(bumped, tested.bumped)) {
             yes |= u64::from(self.data.test_after_second::<W>(slot.hashes[i], slot.t[i])) << i;
         }
         yes
@@ -195,15 +195,15 @@ impl<E: Fn(u64) -> bool, B: Systems, const W: usize> Pipe<GROUP, SLOTS> for Test
 
     #[inline(always)]
     fn prefetch(&mut self, slot: &Slot, next: &Slot) {
-        let (yes, moved) = self.test_first(slot, next);
+        let (yes, bumped) = self.test_first(slot, next);
         if self.further {
             ones(yes).for_each(|i| self.prefetch_further(slot.places[i]));
         }
         let tested = &mut self.waiting[self.tested % WAITING];
         self.tested += 1;
-        (tested.yes, tested.moved) = (yes, moved);
-        self.kernel.pack(&slot.t, moved, &mut tested.t);
-        let count = moved.count_ones() as usize;
+        (tested.yes, tested.bumped) = (yes, bumped);
+        self.kernel.pack(&slot.t, bumped, &mut tested.t);
+        let count = bumped.count_ones() as usize;
         // All of them where eight are computed at once: for a variable number, LLVM would gather and scatter.
         let computed = if B::WIDE { GROUP } else { count };
         for (t, place) in tested.t[..computed].iter().zip(&mut tested.places) {
@@ -226,7 +226,7 @@ impl<E: Fn(u64) -> bool, B: Systems, const W: usize> Pipe<GROUP, SLOTS> for Test
                 yes &= !(u64::from(!agrees) << i);
             }
         }
-        yes |= self.test_moved(slot, tested);
+        yes |= self.test_bumped(slot, tested);
         let Some(excepted) = &self.excepted else { return yes };
         ones(yes).filter(|&i| excepted(slot.hashes[i])).fold(yes, |yes, i| yes & !(1 << i))
     }

@@ -17,7 +17,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// The most numbers that are kept in memory: sorting and the keys that move on need room as well.
+    /// The most numbers that are kept in memory: sorting and the bumped keys need room as well.
     fn numbers(&self) -> u64 {
         self.memory.max(LEAST) / 10
     }

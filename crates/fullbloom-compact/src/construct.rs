@@ -216,7 +216,7 @@ impl Parts {
     }
 }
 
-/// Solves the last layer of the shape. The keys that move on go to `next`.
+/// Solves the last layer of the shape. The bumped keys go to `next`.
 fn solve<const W: usize, const H: usize, const N: usize, const S: usize>(
     shape: &Shape,
     mut parts: Parts,

@@ -28,7 +28,7 @@ pub(crate) struct Found {
     /// The sums are the fingerprint.
     pub(crate) agree: u64,
     /// The priority is not below the limit.
-    pub(crate) moved: u64,
+    pub(crate) bumped: u64,
 }
 
 /// A line that the filter does not have: it keeps no keys.
@@ -87,14 +87,14 @@ impl Systems for Scalar {}
 /// The definition of [`Systems::find_first`].
 #[inline(always)]
 pub(crate) fn find_first<const W: usize>(lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
-    let mut found = Found { agree: 0, moved: 0 };
+    let mut found = Found { agree: 0, bumped: 0 };
     // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte by
     // byte.
     for (place, t) in keys.places.iter().zip(keys.t).take(count).rev() {
         let line = line_at(lines, place.line());
         let agrees = sums::<W>(line, picks::<W>(*t)) == place.fingerprint::<W>();
         found.agree = found.agree << 1 | u64::from(agrees);
-        found.moved = found.moved << 1 | u64::from(place.priority() >= line[LIMIT]);
+        found.bumped = found.bumped << 1 | u64::from(place.priority() >= line[LIMIT]);
     }
     found
 }
@@ -156,8 +156,8 @@ mod tests {
                     assert_eq!(all, expected, "{kernel}, {lines} lines, {W} parts");
                     let asked = |bits: u64| bits & u64::MAX.checked_shr(64 - count as u32).unwrap_or(0);
                     assert_eq!(
-                        (asked(first.agree), asked(first.moved)),
-                        (asked(expected.agree), asked(expected.moved)),
+                        (asked(first.agree), asked(first.bumped)),
+                        (asked(expected.agree), asked(expected.bumped)),
                         "{kernel}, {lines} lines, {W} parts, {count} keys"
                     );
                 }

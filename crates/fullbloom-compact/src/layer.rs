@@ -1,4 +1,4 @@
-//! One layer: from sorted keys to solved lines, and the keys that move on.
+//! One layer: from sorted keys to solved lines, and the bumped keys.
 
 use super::shape::{LINE, Layer, Shape};
 use super::solve::{System, planes};
@@ -91,7 +91,7 @@ const AT_A_TIME: usize = 16;
 pub(crate) struct Solver<const W: usize, const H: usize, const N: usize, const S: usize> {
     system: System<H, N, S>,
     keys: Vec<u64>,
-    moved: Vec<u64>,
+    bumped: Vec<u64>,
 }
 
 /// One unit, as a task for a kernel.
@@ -102,13 +102,13 @@ pub(crate) struct Solve<'a, const W: usize, const H: usize, const N: usize, cons
     pub(crate) number: usize,
     pub(crate) keys: &'a Sorted,
     pub(crate) unit: Unit<'a>,
-    /// The keys that move on, as their `z` in the next layer.
+    /// The bumped keys, as their `z` in the next layer.
     pub(crate) next: &'a mut Lane,
 }
 
 impl<const W: usize, const H: usize, const N: usize, const S: usize> Solver<W, H, N, S> {
     pub(crate) fn new() -> Self {
-        Solver { system: System::new(), keys: Vec::new(), moved: Vec::new() }
+        Solver { system: System::new(), keys: Vec::new(), bumped: Vec::new() }
     }
 }
 
@@ -120,7 +120,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
     #[inline(always)]
     fn run(self, _: B) -> Result<(), SizeError> {
         let Solve { solver, shape, number, keys, unit, next } = self;
-        let Solver { system, keys: own, moved } = solver;
+        let Solver { system, keys: own, bumped } = solver;
         let layer = &shape.layers[number];
         let Unit { first, lines, mut further } = unit;
         let Some(least) = least_z(first, layer.lines) else { return Ok(()) };
@@ -132,7 +132,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
             while let Some(some) = keys.below(end) {
                 own.extend_from_slice(some);
             }
-            moved.clear();
+            bumped.clear();
             let mut rest = &own[..];
             for bytes in some.as_chunks_mut().0 {
                 let columns = shape.further_of(layer, line);
@@ -140,7 +140,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
                 further = later;
                 let mask = side_mask(W, columns);
                 let solved = solve_line::<W, H, N, S>(system, layer, line, number, mask, rest);
-                moved.extend(rest[solved.kept..solved.all].iter().map(|&z| z_after(z, number)));
+                bumped.extend(rest[solved.kept..solved.all].iter().map(|&z| z_after(z, number)));
                 rest = &rest[solved.all..];
                 write_line::<W, H, N, S>(system, solved.limit, bytes);
                 if columns > 0 {
@@ -148,7 +148,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
                 }
                 line += 1;
             }
-            next.add(moved)?;
+            next.add(bumped)?;
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl<const W: usize, const H: usize, const N: usize, const S: usize, B: Body> Ta
 struct Solved {
     /// The first so many are the line's.
     all: usize,
-    /// The first so many belong to it, the others move on.
+    /// The first so many belong to it, the others are bumped.
     kept: usize,
     limit: u8,
 }

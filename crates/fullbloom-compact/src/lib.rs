@@ -1,22 +1,22 @@
 //! The kind `compact`: for sets that do not change, about 30 % smaller than a Bloom filter of the same rate.
 //!
 //! ```text
-//!   build    keys ─► scatter.rs ─► sort.rs ─► layer.rs, solve.rs: a linear system in each line ─► keys that move on ─┐
-//!                        ▲   (collect.rs, spool.rs: on the disk when they are too many)                               │
-//!                        └────────────────────────────── the next layer ◄──────────────────────────────────────────┘
+//!   build    keys ─► partition, sort ─► layer.rs, solve.rs: a linear system in each line ─► bumped keys ─┐
+//!                        ▲   (collect.rs, spool.rs: on the disk when they are too many)                  │
+//!                        └──────────────────────────── the next layer ◄──────────────────────────────────┘
 //!   lookup   hash ─► probe.rs: line, priority, chosen slots ─► lookup.rs: their sum, compared with the fingerprint
 //!            many keys: batch.rs, kernel.rs
 //! ```
 //!
 //! A line has 63 slots and eight columns, and gets 71 keys on average: most lines are full. A full line keeps
-//! the keys of low priority, the others move on to a smaller layer. A lookup reads seven bytes of a line: six
+//! the keys of low priority, the others are bumped to a smaller layer. A lookup reads seven bytes of a line: six
 //! chosen slots and the limit. `docs/formats/native.md` describes every step.
 //!
 //! In the literature this is *retrieval* by small linear systems whose surplus keys are *bumped* to the next layer, as
 //! in BuRR (Dillinger, Hübschle-Schneider, Sanders and Walzer, 2022), from the family of ribbon filters (Dillinger and
 //! Walzer, 2021): a lookup adds up slots, and compares the sum with a fingerprint. Ours is the system of one cache
 //! line, in place of a band along the whole array: a line is solved alone, in any order and on any thread, is never
-//! unsolvable, and gives the same bytes everywhere. "Moves on" is "is bumped", a line's limit is its threshold.
+//! unsolvable, and gives the same bytes everywhere. A line's limit is what BuRR calls its threshold.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -56,7 +56,7 @@ impl Columns {
     /// The lines of a layer for this many keys.
     ///
     /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the
-    /// number of slots. More keys for a line make a filter smaller, and more of its keys move on: lines
+    /// number of slots. More keys for a line make a filter smaller, and more of its keys are bumped: lines
     /// without further columns get fewer keys. A few lines, whose rest would be a layer of its own, get even
     /// fewer.
     pub(crate) fn lines_for(self, keys: u64) -> Result<u64, SizeError> {
@@ -80,7 +80,7 @@ impl Columns {
         Ok(lines)
     }
 
-    /// The share of the keys of a large layer that move on, as measured.
+    /// The share of the keys of a large layer that is bumped, as measured.
     fn moving(self) -> f64 {
         match (self.words, self.further) {
             (1, 0) => 0.142,

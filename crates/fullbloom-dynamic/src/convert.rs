@@ -153,7 +153,7 @@ impl DynamicFilter {
         }
     }
 
-    /// Maps a file of this kind: it is ready at once, for lookups in place. Only the front is checked. If the
+    /// Maps a file of this kind: it is ready at once, for lookups in place. Only the header is checked. If the
     /// file has a journal, all of it is read and checked.
     #[cfg(feature = "mmap")]
     pub fn open(path: impl AsRef<Path>) -> Result<DynamicFilter<Part<Mapped>>, FileError> {
@@ -167,7 +167,7 @@ impl DynamicFilter {
         filter.map_err(|e| FileError::decode(path, e))
     }
 
-    /// Reads the front of a `.bloom` file of this kind and uses the rest in place, unchecked: in a block
+    /// Reads the header of a `.bloom` file of this kind and uses the rest in place, unchecked: in a block
     /// cache, in `Bytes`, in a mapping.
     pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<DynamicFilter<Part<S>>, DecodeError> {
         in_place(storage, Check::Front)

@@ -1,7 +1,7 @@
 //! The bytes of a dynamic filter.
 //!
 //! ```text
-//!   front   filter section (64 bytes: layout 4 …), checksums, label, secret, dynamic section
+//!   header  filter section (64 bytes: layout 4 …), checksums, label, secret, dynamic section
 //!   data    | lines | overflow lines | list: 8 bytes each | counts: 16 bytes each |
 //! ```
 //!
@@ -10,7 +10,7 @@
 //! reader checks that. So equal filters have equal files, whatever the order of insertions was, and a mapped
 //! file answers in place.
 
-use super::clock::Clock;
+use super::expiry::Clock;
 use super::filter::{DynamicFilter, MANY, Plan, Store};
 use super::flat::Flat;
 use super::lines::{self, Lines};
@@ -140,7 +140,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let mut sums = Sums::new(self.chunk_len());
         if let Some((data, listed)) = self.data_in_place() {
             sums.add(data);
-            out.write_all(&self.front(sums, listed, data.len() as u64))?;
+            out.write_all(&self.header(sums, listed, data.len() as u64))?;
             return out.write_all(data);
         }
         let (overflow, list) = self.write_lines(|line| {
@@ -151,7 +151,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let tail = self.tail(&list)?;
         sums.add(&tail);
         let data_len = overflow.len() as u64 * (GROUP + 1) * 64 + tail.len() as u64;
-        out.write_all(&self.front(sums, list.len() as u64, data_len))?;
+        out.write_all(&self.header(sums, list.len() as u64, data_len))?;
         let mut buffer = Vec::with_capacity(1 << 16);
         self.write_lines(|line| {
             buffer.extend_from_slice(line);
@@ -167,7 +167,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 
     /// Everything before the data, which has these checksums, a list of this length, and this length.
-    fn front(&self, sums: Sums, listed: u64, data_len: u64) -> Vec<u8> {
+    fn header(&self, sums: Sums, listed: u64, data_len: u64) -> Vec<u8> {
         let chunk_len = sums.chunk_len as u64;
         let (sums, record, dynamic) = (sums.finish(), self.record(), self.dynamic_section(listed));
         let mut small = alloc::vec![(kind::FILTER, REQUIRED, &record[..]), (kind::SUMS, REQUIRED, &sums)];
@@ -272,7 +272,7 @@ impl Sums {
     }
 }
 
-/// What the front of a dynamic filter's file says.
+/// What the header of a dynamic filter's file says.
 #[derive(Debug)]
 pub(crate) struct DecodedDynamic {
     pub(crate) head: Head,

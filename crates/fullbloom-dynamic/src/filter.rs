@@ -1,6 +1,6 @@
 //! The dynamic filter: one key at a time.
 
-use super::clock::Clock;
+use super::expiry::Clock;
 use super::flat::Flat;
 use super::options::{DynamicOptions, Mode};
 use super::shards::Shards;

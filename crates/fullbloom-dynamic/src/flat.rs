@@ -95,7 +95,7 @@ impl<S> Flat<S> {
 }
 
 impl<S: AsRef<[u8]>> Rest for &Flat<S> {
-    fn beyond(&self, hash: u64) -> Target<'_> {
+    fn overflow_target(&self, hash: u64) -> Target<'_> {
         let Grid { place, slots, .. } = &self.shape.overflow;
         let (line, number) = place.of(hash & self.mask());
         Target { line: self.overflow(line), slots, entry: number << self.shape.tag }

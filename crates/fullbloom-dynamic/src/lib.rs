@@ -15,15 +15,16 @@
 //! second choice of line, the tags (counts, generations), and the file that is answered in place.
 //!
 //! ```text
-//!   options.rs    what is asked for                clock.rs    generations, for expiry
-//!   filter.rs     DynamicFilter: what it answers   single.rs   one key in or out
-//!   batch.rs      many keys at once                look.rs, insert.rs, change.rs   a chunk of them
-//!   shards.rs     prefix ─► shard                  shard.rs    one shard: insert, remove
-//!   growth.rs     shards that grow and split       places.rs   where keys belong
-//!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
-//!   shape.rs      which line, and how it is divided           slots.rs   one line
-//!   flat.rs       a file in place                  file.rs     its bytes
-//!   bulk.rs       many new keys, sorted
+//!   options.rs   what is requested              filter.rs    DynamicFilter: single lookups
+//!   change.rs    inserts and removes one key    batch.rs     many keys: hash, find positions, insert or remove
+//!   bulk.rs      many new keys, in order        lookup.rs    looks up many keys
+//!   expiry.rs    generations of keys            merge.rs     lists and merges fingerprints
+//!
+//!   shards.rs    hash prefix ─► shard, and the position of a key      growth.rs    shards that grow and split
+//!   shard.rs     the lines of one shard, and its overflow             pool.rs      the memory of the lines
+//!   lines.rs     finds, lists and writes the entries of lines         shape.rs     which line, and how it is divided
+//!   slots.rs     one line of 64 bytes
+//!   file.rs, convert.rs    the file             flat.rs      a file in place             journal    later keys
 //! ```
 
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -33,7 +34,6 @@ extern crate alloc;
 mod batch;
 mod bulk;
 mod change;
-mod clock;
 mod convert;
 mod expiry;
 mod file;

@@ -23,7 +23,7 @@ pub(crate) trait Lines {
     fn list_len(&self) -> usize;
     fn listed(&self, i: usize) -> u64;
 
-    /// Where this fingerprint is in the list, or belongs.
+    /// The index of this fingerprint in the list, or the index at which it would be inserted.
     fn search_list(&self, fingerprint: u64, tag_bits: u32) -> Result<usize, usize> {
         let (mut low, mut high) = (0, self.list_len());
         while low < high {
@@ -69,10 +69,10 @@ fn no_line() -> &'static Line {
     &EMPTY
 }
 
-/// What the line of a key alone does not answer.
+/// Answers what the line of a key cannot answer alone.
 pub(crate) trait Rest: Copy {
     /// The overflow line of a key.
-    fn beyond(&self, hash: u64) -> Target<'_>;
+    fn overflow_target(&self, hash: u64) -> Target<'_>;
 
     /// The tag of the key of this hash, if it is there.
     fn find(&self, hash: u64) -> Option<u64>;
@@ -109,15 +109,15 @@ pub(crate) fn locate<L: Lines>(
     match slots::find(kernel, line, &shape.main.slots, number << shape.tag) {
         Find::At(slot) => Some(Location::Main(slot)),
         Find::Absent => None,
-        Find::Beyond => locate_beyond(lines, shape, x),
+        Find::Overflow => locate_in_overflow(lines, shape, x),
     }
 }
 
 #[cold]
 #[inline(never)]
-pub(crate) fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
-    struct Beyond<'a>(&'a Line, &'a Slots, u64);
-    impl<B: Select> Task<B> for Beyond<'_> {
+pub(crate) fn locate_in_overflow<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
+    struct InOverflow<'a>(&'a Line, &'a Slots, u64);
+    impl<B: Select> Task<B> for InOverflow<'_> {
         type Output = Find;
 
         #[inline(always)]
@@ -126,10 +126,10 @@ pub(crate) fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Optio
         }
     }
     let (line, number) = shape.overflow.place.of(x);
-    match cpu().run(Beyond(lines.overflow(line), &shape.overflow.slots, number << shape.tag)) {
+    match cpu().run(InOverflow(lines.overflow(line), &shape.overflow.slots, number << shape.tag)) {
         Find::At(slot) => Some(Location::Overflow(line, slot)),
         Find::Absent => None,
-        Find::Beyond => lines.search_list(x >> (64 - shape.bits), shape.tag).ok().map(Location::List),
+        Find::Overflow => lines.search_list(x >> (64 - shape.bits), shape.tag).ok().map(Location::List),
     }
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn tag<L: Lines>(lines: &L, shape: &Shape, line: &Line, location: Loc
     }
 }
 
-/// Room for items that [`read`] needs for a moment, beside that of the items themselves and of the list.
+/// Items that [`read`] writes behind the end of its result before it cuts them off.
 pub(crate) const MORE: usize = 66 * DECODED;
 
 /// Appends the items of these groups of 16 lines to `out`, in order: fingerprints with their tags below them.
@@ -163,27 +163,27 @@ pub(crate) fn read<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: 
 #[inline(always)]
 fn read_lines<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: &mut Vec<u64>) {
     let (tag, mut at_out) = (shape.tag, out.len());
-    let mut beyond = Vec::with_capacity(2 * DECODED);
+    let mut overflowed = Vec::with_capacity(2 * DECODED);
     let mut at_list = lines.search_list(shape.overflow.base(groups.start), tag).unwrap_or_else(|at| at);
     let mut bases = shape.main.bases(groups.start * GROUP);
     let mut base = bases.next_base() << tag;
     for group in groups {
-        beyond.resize(DECODED, 0);
+        overflowed.resize(DECODED, 0);
         let first = shape.overflow.base(group) << tag;
-        let mut count = match beyond.first_chunk_mut() {
+        let mut count = match overflowed.first_chunk_mut() {
             Some(to) => slots::decode(lines.overflow(group), &shape.overflow.slots, first, to),
             None => 0,
         };
-        beyond.truncate(count);
+        overflowed.truncate(count);
         let end = shape.overflow.base(group + 1) << tag;
         while at_list < lines.list_len() && lines.listed(at_list) < end {
-            beyond.push(lines.listed(at_list));
+            overflowed.push(lines.listed(at_list));
             at_list += 1;
         }
         count = 0;
         for line in group * GROUP..(group + 1) * GROUP {
-            // Room for one line and what is beyond it.
-            let room = at_out + DECODED + beyond.len();
+            // Room for one line and what overflowed from it.
+            let room = at_out + DECODED + overflowed.len();
             if out.len() < room {
                 out.resize(room + 64 * DECODED, 0);
             }
@@ -191,12 +191,12 @@ fn read_lines<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: &mut 
                 at_out += slots::decode(lines.main(line), &shape.main.slots, base, to);
             }
             base = bases.next_base() << tag;
-            while let Some(item) = beyond.get(count).filter(|item| **item < base) {
+            while let Some(item) = overflowed.get(count).filter(|item| **item < base) {
                 out[at_out] = *item;
                 (at_out, count) = (at_out + 1, count + 1);
             }
         }
-        for item in &beyond[count..] {
+        for item in &overflowed[count..] {
             out[at_out] = *item; // only in a damaged file
             at_out += 1;
         }
@@ -233,20 +233,20 @@ fn fill_lines(
     mut overflow: impl FnMut(u64, Line),
 ) -> Vec<u64> {
     let tag = shape.tag;
-    let (mut list, mut beyond, mut rest) = (Vec::new(), Vec::new(), items);
+    let (mut list, mut overflowed, mut rest) = (Vec::new(), Vec::new(), items);
     let mut bases = shape.main.bases(groups.start * GROUP);
     let mut base = bases.next_base() << tag;
     for group in groups {
-        beyond.clear();
+        overflowed.clear();
         for line in group * GROUP..(group + 1) * GROUP {
             let end = bases.next_base() << tag;
             let (here, later) = rest.split_at(count_below(rest, end));
             let (fits, more) = here.split_at(here.len().min(shape.main.slots.count() as usize));
             main(line, slots::encode(&shape.main.slots, base, fits));
-            beyond.extend_from_slice(more);
+            overflowed.extend_from_slice(more);
             (rest, base) = (later, end);
         }
-        let (fits, more) = beyond.split_at(beyond.len().min(shape.overflow.slots.count() as usize));
+        let (fits, more) = overflowed.split_at(overflowed.len().min(shape.overflow.slots.count() as usize));
         overflow(group, slots::encode(&shape.overflow.slots, shape.overflow.base(group) << tag, fits));
         list.extend_from_slice(more);
     }

@@ -147,15 +147,15 @@ fn look<K: Select, L: Lookup, const TAGS: bool, const DIE: bool>(
                 unsure_now |= answers_now;
             }
             for i in ones(unsure_now) {
-                prefetch::address(store.rest().beyond(group(hashes, at)[i]).line.as_ptr());
+                prefetch::address(store.rest().overflow_target(group(hashes, at)[i]).line.as_ptr());
             }
         }
         if at > 0 {
             for i in ones(unsure) {
                 let hash = group(hashes, at - 1)[i];
                 let rest = store.rest();
-                let beyond = rest.beyond(hash);
-                let yes = match slots::test(kernel, beyond.line, beyond.slots, beyond.entry) {
+                let target = rest.overflow_target(hash);
+                let yes = match slots::test(kernel, target.line, target.slots, target.entry) {
                     (yes, false) if !DIE => yes | (answers >> i & 1 == 1),
                     _ => rest.find(hash).is_some_and(&is_live),
                 };

@@ -1,4 +1,4 @@
-//! The memory of the lines: pages that shards take and give back.
+//! The memory of the lines: pages that shards take and return.
 
 use super::shape::PAGE;
 use alloc::vec::Vec;
@@ -19,17 +19,17 @@ const CHUNK_LEN: usize = CHUNK_LINES * 64;
 pub(crate) struct Pool {
     first: Owned,
     chunks: Vec<Owned>,
-    /// The first lines of pages that nobody uses.
+    /// The first lines of unused pages.
     free: Vec<u32>,
 }
 
 impl Pool {
-    /// Exactly this many lines, all in use: 0, 1, 2 …
+    /// A pool of exactly this many lines, all in use, with the numbers 0, 1, 2 …
     pub(crate) fn exact(lines: u64) -> Result<Pool, SizeError> {
         Ok(Pool { first: Owned::zeroed(lines * 64)?, chunks: Vec::new(), free: Vec::new() })
     }
 
-    /// Takes a page: its first line. Its lines are those of its last user, or zero.
+    /// Takes a page, and returns the number of its first line. The page is not cleared: it may hold stale lines.
     pub(crate) fn take(&mut self) -> Result<u32, SizeError> {
         if let Some(page) = self.free.pop() {
             return Ok(page);
@@ -48,7 +48,7 @@ impl Pool {
         Ok(self.free.pop().expect("a chunk has pages"))
     }
 
-    /// Gives a page back.
+    /// Returns a page, which [`take`](Self::take) may hand out again.
     pub(crate) fn give(&mut self, first: u32) {
         self.free.push(first);
     }

@@ -1,4 +1,4 @@
-//! Where a fingerprint belongs: the lines of a shard, and the division of a line.
+//! The lines of a shard: how many there are, which one a fingerprint belongs to, and how they are divided.
 
 use crate::slots::{MAX_SLOTS, Slots};
 

@@ -21,7 +21,7 @@ const PAGES: usize = 16;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Shard {
-    /// Those of the shape.
+    /// Copies of `shape`'s fields, so that the hot path touches one cache line.
     pub(crate) place: Place,
     pub(crate) limit: u64,
     /// Fingerprints in it, expired ones included.
@@ -29,8 +29,9 @@ pub(crate) struct Shard {
     pub(crate) shape: Arc<Shape>,
     /// The first line of each page of [`PAGE`] lines, by its number in the pool.
     pages: [u32; PAGES],
-    /// The prefix and its length in bits.
+    /// The length of the prefix in bits.
     pub(crate) depth: u32,
+    /// The first bits of all its hashes.
     pub(crate) prefix: u64,
     overflow: Owned,
     list: Vec<u64>,
@@ -170,7 +171,7 @@ impl Shard {
         Ok(shard)
     }
 
-    /// Gives its pages back. Lines that are not a whole page stay unused.
+    /// Returns its pages to the pool. Lines that are not a whole page stay unused.
     pub(crate) fn free(self, pool: &mut Pool) {
         let count = (self.shape.main.lines / PAGE) as usize;
         self.pages[..count].iter().for_each(|first| pool.give(*first));
@@ -251,19 +252,19 @@ impl Shard {
     #[inline(never)]
     pub(crate) fn insert_full(&mut self, done: Insert, x: u64, number: u64, tag: u64) -> Option<Location> {
         let (x, tag) = self.leaving(done, x, number, tag);
-        let known = self.insert_beyond(x, tag);
-        if done == Insert::Beyond { known } else { None }
+        let known = self.insert_in_overflow(x, tag);
+        if done == Insert::Overflow { known } else { None }
     }
 
     /// Inserts a fingerprint into the overflow.
-    fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
+    fn insert_in_overflow(&mut self, x: u64, tag: u64) -> Option<Location> {
         let (line, number) = self.shape.overflow.place.of(x);
         let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let (x, tag) = match insert(to, &self.shape.overflow.slots, number << tags | tag) {
             Insert::Done => return None,
             Insert::Known(slot) => return Some(Location::Overflow(line, slot)),
-            Insert::Beyond => (x, tag),
+            Insert::Overflow => (x, tag),
             Insert::Evicted(evicted) => {
                 let x = x.wrapping_add((evicted >> tags).wrapping_sub(number) << unit);
                 (x, evicted & ((1 << tags) - 1))
@@ -281,30 +282,30 @@ impl Shard {
 
     /// Removes a fingerprint without a tag from the overflow.
     #[inline(never)]
-    pub(crate) fn remove_untagged_beyond(&mut self, pool: &Pool, x: u64, line: u32) -> Removed {
+    pub(crate) fn remove_untagged_from_overflow(&mut self, pool: &Pool, x: u64, line: u32) -> Removed {
         let reader = Reader { shard: self, pool };
-        match lines::locate_beyond(&reader, &self.shape, x) {
+        match lines::locate_in_overflow(&reader, &self.shape, x) {
             None => Removed::Absent,
             Some(location) if lines::tag(&reader, &self.shape, pool.line(line), location) != 0 => {
                 Removed::Tagged(location)
             }
             Some(_) => {
-                self.remove_beyond(x);
+                self.remove_from_overflow(x);
                 Removed::Done
             }
         }
     }
 
-    fn remove_beyond(&mut self, x: u64) -> bool {
+    fn remove_from_overflow(&mut self, x: u64) -> bool {
         let (line, number) = self.shape.overflow.place.of(x);
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let grid = &self.shape.overflow;
         let from = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let search = self.list.binary_search_by_key(&(x >> unit), |item| item >> tags);
         match (remove(from, &grid.slots, number << tags), search) {
-            (Remove::Absent | Remove::Tagged(_), _) | (Remove::Beyond, Err(_)) => false,
+            (Remove::Absent | Remove::Tagged(_), _) | (Remove::Overflow, Err(_)) => false,
             (Remove::Done, _) => true,
-            (Remove::Beyond, Ok(i)) => {
+            (Remove::Overflow, Ok(i)) => {
                 self.list.remove(i);
                 true
             }
@@ -341,7 +342,7 @@ impl Shard {
         let x = item >> tags << unit;
         let (home, number) = self.shape.main.place.of(x);
         if self.number(home) == line {
-            self.remove_beyond(x);
+            self.remove_from_overflow(x);
             let entry = number << tags | item & ((1 << tags) - 1);
             insert(pool.line_mut(line), &self.shape.main.slots, entry);
         }

@@ -36,7 +36,7 @@ pub(crate) struct Shards {
     pub(crate) even: Option<Grid>,
     /// Shapes in use, so that shards share them.
     pub(crate) shapes: Vec<Arc<Shape>>,
-    /// For reading a shard.
+    /// Scratch buffer for the entries of one shard.
     pub(crate) buffer: Vec<u64>,
 }
 
@@ -284,7 +284,7 @@ impl Shards {
             Remove::Absent => Removed::Absent,
             Remove::Done => Removed::Done,
             Remove::Tagged(slot) => Removed::Tagged(Location::Main(slot)),
-            Remove::Beyond => shard.remove_untagged_beyond(&self.pool, x, position.line),
+            Remove::Overflow => shard.remove_untagged_from_overflow(&self.pool, x, position.line),
             Remove::DoneFull => {
                 shard.pull(&mut self.pool, x, position.line);
                 Removed::Done
@@ -353,7 +353,7 @@ impl Shards {
 
 impl Rest for &Shards {
     #[inline(always)]
-    fn beyond(&self, hash: u64) -> Target<'_> {
+    fn overflow_target(&self, hash: u64) -> Target<'_> {
         let shard = &self.shards[self.shard_of(hash) as usize];
         let Grid { place, slots, .. } = &shard.shape.overflow;
         let (line, number) = place.of(self.local(shard, hash));

@@ -1,4 +1,4 @@
-//! A line of sorted fingerprints with tags: the native kind `dynamic`.
+//! One cache line of the quotient filter: sorted fingerprints with their tags, and the metadata that finds them.
 //!
 //! ```text
 //!   | S slots of R + T bits: a remainder, and below it a tag | unused | occupied: Q bits | up to 7 | starts: S bits |
@@ -9,7 +9,7 @@
 //! quotient `q`. The entries of one quotient are a run of slots. Bit `i` of `starts` is set where a run
 //! begins at slot `i`, and after the last slot in use. Bit 0 is always set, and not stored: so a line of
 //! zeros is empty. Unused slots are zero, so a line is a function of its entries. `occupied` ends at the end
-//! of a byte, so one unaligned load and a shift get it, and so do they for `starts` and for any slot.
+//! of a byte, so one unaligned load and one shift extract it; the same holds for `starts` and for any slot.
 //!
 //! A lookup counts the occupied quotients below its own, finds the run of that number with [`Select`], and
 //! compares the slots of the run with one word operation. No function here panics, whatever the bytes of the
@@ -67,21 +67,21 @@ impl Lanes {
 pub(crate) struct Slots {
     /// Bits of a tag.
     tag: u32,
-    /// Bits of a slot.
+    /// Bits of a slot: those of a remainder and a tag.
     width: u32,
-    /// Slots.
+    /// The number of slots.
     slots: u32,
-    /// Slots that are loaded at once.
+    /// Slots that a single load covers.
     per_word: u32,
-    /// As many bits.
+    /// One bit for each slot that a single load covers.
     compared: u64,
-    /// `occupied` is the eight bytes from byte 48 plus this on, shifted down by so many bits.
+    /// Byte offset, counted from byte 48, of the load that contains `occupied`, and the right shift that aligns it.
     occupied_at: u32,
     occupied_shift: u32,
-    /// `starts` is the last eight bytes, shifted down by so many bits.
+    /// The right shift that aligns `starts`, after a load of the last eight bytes.
     starts_shift: u32,
-    /// These eight bytes, shifted up by so many bits, are the end of the eight before the last; shifted down
-    /// by so many bits and 8, they are the beginning of the last.
+    /// The shifts that write `occupied`, aligned to the top of a word: its part in the second to last word of the line
+    /// by `up_shift` to the left, its part in the last word by `shared_shift` and 8 to the right.
     up_shift: u32,
     shared_shift: u32,
     /// The bit of `starts` after the last slot.
@@ -149,15 +149,15 @@ impl Slots {
         (entry >> self.width) as u32 & 63
     }
 
-    /// Where a slot begins; undefined if there is no such slot, but at most [`FARTHEST`].
+    /// The bit where a slot begins. Of a slot that does not exist it is meaningless, but at most [`FARTHEST`].
     #[inline(always)]
     fn position(&self, slot: u32) -> u32 {
         slot.wrapping_mul(self.width).min(FARTHEST)
     }
 
-    /// The last two words, apart from slots.
+    /// The metadata, as the last two words of the line have it.
     #[inline(always)]
-    fn front(&self, starts: u64, occupied: u64) -> [u64; 2] {
+    fn metadata(&self, starts: u64, occupied: u64) -> [u64; 2] {
         let occupied = occupied.wrapping_shl(self.occupied_shift);
         let last = (occupied >> 8).wrapping_shr(self.shared_shift);
         [occupied.wrapping_shl(self.up_shift), last | (starts & !1).wrapping_shl(self.starts_shift)]

@@ -14,7 +14,7 @@ impl Systems for Neon {
         if W > 2 {
             return Scalar.find_first::<W>(lines, keys, count);
         }
-        let mut found = Found { agree: 0, moved: 0 };
+        let mut found = Found { agree: 0, bumped: 0 };
         for (place, t) in keys.places.iter().zip(keys.t).take(count).rev() {
             let numbers = picks::<W>(*t) | (LIMIT as u64) << 48;
             // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU.
@@ -23,7 +23,7 @@ impl Systems for Neon {
             let threes = slots ^ slots >> 8 ^ slots >> 16;
             let sum = (threes ^ threes >> if W == 1 { 24 } else { 25 }) as u8 & column_bits(W);
             found.agree = found.agree << 1 | u64::from(sum == place.fingerprint::<W>());
-            found.moved = found.moved << 1 | u64::from(place.priority() >= (slots >> 48) as u8);
+            found.bumped = found.bumped << 1 | u64::from(place.priority() >= (slots >> 48) as u8);
         }
         found
     }

@@ -33,7 +33,7 @@ impl Systems for Avx512 {
         if W > 2 {
             return Scalar.find::<W>(lines, keys, next);
         }
-        let mut found = Found { agree: 0, moved: 0 };
+        let mut found = Found { agree: 0, bumped: 0 };
         for (i, next) in next.as_chunks::<8>().0.iter().enumerate() {
             next.iter().for_each(|place| prefetch_line(lines, place.line()));
             find_eight::<W>(self, lines, keys, i, &mut found);
@@ -46,7 +46,7 @@ impl Systems for Avx512 {
         if W > 2 {
             return Scalar.find_first::<W>(lines, keys, count);
         }
-        let mut found = Found { agree: 0, moved: 0 };
+        let mut found = Found { agree: 0, bumped: 0 };
         for i in 0..count.div_ceil(8).min(GROUP / 8) {
             find_eight::<W>(self, lines, keys, i, &mut found);
         }
@@ -112,9 +112,9 @@ fn find_eight<const W: usize>(kernel: Avx512, lines: &[Line], keys: Keys<'_>, i:
     let agree = kernel.zero_8(differ, v.all_8(column_bits(W).into()));
     let byte = v.all_8(0xff);
     let priority = v.lower_bytes(v.and(v.right_24(x), byte), v.all_8(MAX_PRIORITY.into()));
-    let moved = v.at_least_8(priority, v.and(v.right_48(slots), byte));
+    let bumped = v.at_least_8(priority, v.and(v.right_48(slots), byte));
     found.agree |= u64::from(agree) << (8 * i);
-    found.moved |= u64::from(moved) << (8 * i);
+    found.bumped |= u64::from(bumped) << (8 * i);
 }
 
 /// Keys whose sums are collected in one vector: a byte of each half for each of them.
@@ -149,7 +149,7 @@ fn load(bytes: &[u8; 32]) -> __m256i {
 #[inline]
 fn find(lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
     let quarters = keys.t.map(|t| t & 0x0f0f_0f0f | NONE);
-    let mut found = Found { agree: 0, moved: 0 };
+    let mut found = Found { agree: 0, bumped: 0 };
     for first in (0..GROUP).step_by(BLOCK) {
         let mut sums = _mm256_setzero_si256();
         // The two other slots and the fingerprint, the priority, the limit.
@@ -172,9 +172,9 @@ fn find(lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
         let sums = _mm_xor_si128(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
         let agree = _mm_cmpeq_epi8(sums, load_block(&rest));
         let priorities = _mm_min_epu8(load_block(&priorities), _mm_set1_epi8(MAX_PRIORITY as i8));
-        let moved = _mm_cmpeq_epi8(_mm_max_epu8(priorities, load_block(&limits)), priorities);
+        let bumped = _mm_cmpeq_epi8(_mm_max_epu8(priorities, load_block(&limits)), priorities);
         found.agree |= (_mm_movemask_epi8(agree) as u64) << first;
-        found.moved |= (_mm_movemask_epi8(moved) as u64) << first;
+        found.bumped |= (_mm_movemask_epi8(bumped) as u64) << first;
     }
     found
 }

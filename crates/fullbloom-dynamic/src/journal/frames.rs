@@ -1,7 +1,7 @@
 //! The bytes of a journal. All numbers are little-endian.
 //!
 //! ```text
-//!   header   magic 8 | version u32 | checksum u32 of the rest | hash of the front u64 | length of the file u64
+//!   header   magic 8 | version u32 | checksum u32 of the rest | hash of the file's header u64 | length of the file u64
 //!            seal 0 | seal 1
 //!   seal     end of the last frame u64 | number of frames u64 | checksum u32 of both and the base | zero u32
 //!   frame    length of the body u64 | checksum of the body u32 | checksum u32 of both, the base and the position

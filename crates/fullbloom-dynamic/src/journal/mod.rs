@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A save of a few keys appends a frame instead of writing the whole filter again. The header names the exact
-//! bytes that the journal extends, by a hash of the file's front, which holds the checksums of everything
+//! bytes that the journal extends, by a hash of the file's header, which holds the checksums of everything
 //! else. A journal of any other file is never applied. When the journal has grown to a share of the file, a
 //! new file takes the place of the old one, and the journal, which no longer fits, is removed.
 //!
@@ -30,14 +30,14 @@ use fullbloom_core::native::format::MAGIC;
 /// What a journal extends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// The hash of the file's front.
+    /// The hash of the file's header.
     front: u64,
     /// The file's length.
     len: u64,
 }
 
 impl Base {
-    /// The identity of a file, of which at least the front is in `bytes`; `None` if it is not a native
+    /// The identity of a file, of which at least the header is in `bytes`; `None` if it is not a native
     /// filter.
     fn of(bytes: &[u8], len: u64) -> Option<Base> {
         let front = bytes.get(..front_len(bytes)?)?;
@@ -45,7 +45,7 @@ impl Base {
     }
 }
 
-/// The length of the front of a native file.
+/// The length of the header of a native file.
 fn front_len(bytes: &[u8]) -> Option<usize> {
     let len = bytes.get(16..20).filter(|_| bytes.starts_with(MAGIC))?;
     usize::try_from(u32::from_le_bytes(len.try_into().ok()?)).ok()

@@ -27,15 +27,15 @@ impl Select for Neon {
     }
 
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], metadata: [u64; 2]) {
         // SAFETY: see above.
-        unsafe { open(line, at, width, value, used, front) }
+        unsafe { open(line, at, width, value, used, metadata) }
     }
 
     #[inline(always)]
-    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], metadata: [u64; 2]) {
         // SAFETY: see above.
-        unsafe { close(line, at, width, used, front) }
+        unsafe { close(line, at, width, used, metadata) }
     }
 }
 
@@ -93,11 +93,11 @@ fn load_line(line: &Line) -> [Two; 4] {
     [0, 16, 32, 48].map(|i| unsafe { vreinterpretq_u64_u8(vld1q_u8(line.as_ptr().add(i))) })
 }
 
-/// Writes the words, with the bits of `front` in the last two.
+/// Writes the words, with the bits of `metadata` in the last two.
 #[target_feature(enable = "neon")]
 #[inline]
-fn store(line: &mut Line, mut words: [Two; 4], front: [u64; 2]) {
-    words[3] = vorrq_u64(words[3], both(front[0], front[1]));
+fn store(line: &mut Line, mut words: [Two; 4], metadata: [u64; 2]) {
+    words[3] = vorrq_u64(words[3], both(metadata[0], metadata[1]));
     for (i, two) in words.into_iter().enumerate() {
         // SAFETY: each writes 16 of the 64 bytes.
         unsafe { vst1q_u8(line.as_mut_ptr().add(16 * i), vreinterpretq_u8_u64(two)) };
@@ -125,7 +125,7 @@ fn from(at: u32) -> [Two; 4] {
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], metadata: [u64; 2]) {
     let (words, from, used) = (load_line(line), from(at), load(used));
     let (left, right) = (vdupq_n_s64(width.into()), vdupq_n_s64(i64::from(width) - 64));
     let mut before = vdupq_n_u64(0);
@@ -138,7 +138,7 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front
         joined[i] = vandq_u64(vorrq_u64(vbicq_u64(words[i], from[i]), moved), used[i]);
         before = moving;
     }
-    store(line, joined, front);
+    store(line, joined, metadata);
     let byte = (at >> 3).min(56) as usize;
     if let Some(bytes) = line[byte..].first_chunk_mut() {
         *bytes = (u64::from_le_bytes(*bytes) | value << (at & 7)).to_le_bytes();
@@ -147,7 +147,7 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], metadata: [u64; 2]) {
     let (words, from, used) = (load_line(line), from(at), load(used));
     let (right, left) = (vdupq_n_s64(-i64::from(width)), vdupq_n_s64(64 - i64::from(width)));
     let mut after = vdupq_n_u64(0);
@@ -160,5 +160,5 @@ fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2])
         joined[i] = vbslq_u64(from[i], moved, word);
         after = word;
     }
-    store(line, joined, front);
+    store(line, joined, metadata);
 }

@@ -1,6 +1,6 @@
-//! Entries that come and go.
+//! Inserting and removing entries.
 
-use super::find::{Run, is_beyond, run, search, tag};
+use super::find::{Run, is_past_full_line, run, search, tag};
 use super::{Line, Select, Slots, eight, low, put_eight};
 
 /// Changes the tag in this slot.
@@ -11,7 +11,7 @@ pub(crate) fn set_tag(line: &mut Line, slots: &Slots, slot: u32, tag: u64) {
     put_eight(line, byte, eight(line, byte) & !mask | tag << shift & mask);
 }
 
-/// What happened to an entry that was inserted into a line.
+/// The result of inserting an entry into a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Insert {
     /// It is there already, in this slot, perhaps with another tag.
@@ -19,7 +19,7 @@ pub(crate) enum Insert {
     /// It is there now.
     Done,
     /// Perhaps it is in the overflow; if not, it belongs there.
-    Beyond,
+    Overflow,
     /// It is there now, and this entry had to leave for the overflow.
     Evicted(u64),
 }
@@ -40,20 +40,20 @@ pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry:
     let occupied = run.occupied | 1 << run.quotient;
     let at = slots.position(slot);
     if !run.is_full(slots) {
-        let front = slots.front(starts, occupied);
-        kernel.open(line, at, slots.width, entry & slots.field, &slots.used, front);
+        let metadata = slots.metadata(starts, occupied);
+        kernel.open(line, at, slots.width, entry & slots.field, &slots.used, metadata);
         return Insert::Done;
     }
     if slot >= slots.slots {
-        return Insert::Beyond;
+        return Insert::Overflow;
     }
     // The last entry leaves. If it was alone in its run, its quotient is no longer occupied.
     let last = slots.slot(line, slots.slots - 1);
     let quotient = 63 - (occupied | 1).leading_zeros();
     let was_alone = starts >> slots.slots & 1;
     let starts = starts & low(slots.slots) | 1 << slots.slots;
-    let front = slots.front(starts, occupied & !(was_alone << quotient));
-    kernel.open(line, at, slots.width, entry & slots.field, &slots.used, front);
+    let metadata = slots.metadata(starts, occupied & !(was_alone << quotient));
+    kernel.open(line, at, slots.width, entry & slots.field, &slots.used, metadata);
     Insert::Evicted(u64::from(quotient) << slots.width | last)
 }
 
@@ -63,8 +63,8 @@ fn take(kernel: impl Select, line: &mut Line, slots: &Slots, run: &Run, slot: u3
     let is_last = run.len() == 1;
     let at = run.start + u32::from(!is_last);
     let starts = run.starts & low(at) | run.starts >> 1 & !low(at);
-    let front = slots.front(starts, run.occupied & !(u64::from(is_last) << run.quotient));
-    kernel.close(line, slots.position(slot), slots.width, &slots.used, front);
+    let metadata = slots.metadata(starts, run.occupied & !(u64::from(is_last) << run.quotient));
+    kernel.close(line, slots.position(slot), slots.width, &slots.used, metadata);
 }
 
 /// What happened to an entry that was to be removed from a line.
@@ -77,7 +77,7 @@ pub(crate) enum Remove {
     /// It is gone from a line that was full: the least entry of its overflow must follow.
     DoneFull,
     /// Perhaps it is in the overflow.
-    Beyond,
+    Overflow,
     /// It is in this slot and has a tag.
     Tagged(u32),
 }
@@ -97,7 +97,7 @@ pub(crate) fn remove<const KEEP: bool>(
             take(kernel, line, slots, &run, slot);
             if run.is_full(slots) { Remove::DoneFull } else { Remove::Done }
         }
-        (None, slot) if is_beyond(slots, &run, slot) => Remove::Beyond,
+        (None, slot) if is_past_full_line(slots, &run, slot) => Remove::Overflow,
         (None, _) => Remove::Absent,
     }
 }

@@ -1,4 +1,4 @@
-//! What is in a line.
+//! Looking up entries in a line.
 
 use super::{LAST, Line, OCCUPIED, Select, Slots, eight, low};
 
@@ -36,14 +36,14 @@ impl Run {
 }
 
 #[inline(always)]
-pub(crate) fn front(line: &Line, slots: &Slots) -> (u64, u64) {
+pub(crate) fn metadata(line: &Line, slots: &Slots) -> (u64, u64) {
     let starts = eight(line, LAST).wrapping_shr(slots.starts_shift) | 1;
     (starts, eight(line, OCCUPIED + (slots.occupied_at & 7)).wrapping_shr(slots.occupied_shift))
 }
 
 #[inline(always)]
 pub(crate) fn run(kernel: impl Select, line: &Line, slots: &Slots, quotient: u32) -> Run {
-    let (starts, occupied) = front(line, slots);
+    let (starts, occupied) = metadata(line, slots);
     let rest = occupied >> quotient;
     // Where the run begins, and the next one.
     let pair = kernel.pair(starts, kernel.lowest(occupied, quotient).count_ones());
@@ -100,15 +100,15 @@ pub(crate) fn test(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) 
     (found != 0, run.pair >= slots.full)
 }
 
-/// The answer of one line.
+/// The result of looking up an entry in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Find {
     /// In this slot.
     At(u32),
-    /// Nowhere.
+    /// The filter does not have it.
     Absent,
     /// Not in this line, which is full and holds only lesser entries: perhaps in the overflow.
-    Beyond,
+    Overflow,
 }
 
 /// Finds the entry with this quotient and remainder; its tag does not matter.
@@ -117,14 +117,14 @@ pub(crate) fn find(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) 
     let run = run(kernel, line, slots, slots.quotient(entry));
     match search(kernel, line, slots, &run, entry) {
         (Some(slot), _) => Find::At(slot),
-        (None, slot) if is_beyond(slots, &run, slot) => Find::Beyond,
+        (None, slot) if is_past_full_line(slots, &run, slot) => Find::Overflow,
         (None, _) => Find::Absent,
     }
 }
 
 /// Whether the line is full and has only entries below the one that belongs into this slot.
 #[inline(always)]
-pub(crate) fn is_beyond(slots: &Slots, run: &Run, slot: u32) -> bool {
+pub(crate) fn is_past_full_line(slots: &Slots, run: &Run, slot: u32) -> bool {
     run.is_full(slots) & (slot >= slots.slots)
 }
 

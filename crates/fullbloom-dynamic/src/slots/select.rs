@@ -1,9 +1,9 @@
-//! What differs between CPUs, and its definitions.
+//! The CPU-specific primitives, with portable definitions.
 
 use super::{GROUP, Line, Runs, Slots, low, matches, word};
 use fullbloom_core::kernel::Body;
 
-/// What differs between CPUs.
+/// The primitives. Each method body is its definition, which kernels for a CPU replace.
 pub(crate) trait Select: Body {
     /// Of the set bits of `word`, only the ones number `rank` and `rank + 1`, counted from 0; `rank` is below
     /// 64.
@@ -39,17 +39,17 @@ pub(crate) trait Select: Body {
 
     /// Moves the bits from position `at` on, at most [`FARTHEST`], up by `width`, 1 to 56, and puts `value`,
     /// which has at most that many bits, into the gap. Then clears all bits that are not `used`, and sets
-    /// those of `front` in the last two words.
+    /// those of `metadata` in the last two words.
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
-        open(line, at, width, value, used, front);
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], metadata: [u64; 2]) {
+        open(line, at, width, value, used, metadata);
     }
 
     /// Clears all bits that are not `used`, then moves the bits from position `at + width` on down by
-    /// `width`, and sets those of `front` in the last two words.
+    /// `width`, and sets those of `metadata` in the last two words.
     #[inline(always)]
-    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
-        close(line, at, width, used, front);
+    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], metadata: [u64; 2]) {
+        close(line, at, width, used, metadata);
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn select_pair(word: u64, ones: u64, rank: u32) -> u64 {
 
 /// The definition of [`Select::open`].
 #[inline(always)]
-fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], metadata: [u64; 2]) {
     let words: [u64; 8] = core::array::from_fn(|i| word(line, i));
     let (start, bit) = ((at >> 6) as usize, at & 63);
     let mut moved = words;
@@ -103,12 +103,12 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front
     for (word, used) in moved.iter_mut().zip(used) {
         *word &= used;
     }
-    store(line, moved, front);
+    store(line, moved, metadata);
 }
 
 /// The definition of [`Select::close`].
 #[inline(always)]
-fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], metadata: [u64; 2]) {
     let words: [u64; 9] = core::array::from_fn(|i| if i < 8 { word(line, i) & used[i] } else { 0 });
     let (start, bit) = ((at >> 6) as usize, at & 63);
     let mut moved = [0; 8];
@@ -120,14 +120,14 @@ fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2])
             core::cmp::Ordering::Greater => down,
         };
     }
-    store(line, moved, front);
+    store(line, moved, metadata);
 }
 
-/// Writes these words, with the bits of `front` in the last two.
+/// Writes these words, with the bits of `metadata` in the last two.
 #[inline(always)]
-pub(crate) fn store(line: &mut Line, mut words: [u64; 8], front: [u64; 2]) {
-    words[6] |= front[0];
-    words[7] |= front[1];
+pub(crate) fn store(line: &mut Line, mut words: [u64; 8], metadata: [u64; 2]) {
+    words[6] |= metadata[0];
+    words[7] |= metadata[1];
     for (bytes, word) in line.as_chunks_mut().0.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
     }

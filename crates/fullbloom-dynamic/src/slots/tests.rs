@@ -1,4 +1,4 @@
-use super::find::front;
+use super::find::metadata;
 use super::*;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -99,11 +99,11 @@ fn every_kernel_moves_bits_as_the_definition_does() {
             _ => (random(&mut state) % u64::from(FARTHEST + 1)) as u32,
         };
         let value = random(&mut state) & low(width);
-        // The slots end above the value, and before the front.
+        // The slots end above the value, and before the metadata.
         let end = (at + width).max(512 - (random(&mut state) % 300) as u32);
         let used = core::array::from_fn(|i| low(end.saturating_sub(64 * i as u32)));
-        let front = [random(&mut state), random(&mut state)];
-        let in_front = |i: u32| i >= 384 && front[(i as usize - 384) / 64] >> (i % 64) & 1 == 1;
+        let metadata = [random(&mut state), random(&mut state)];
+        let in_metadata = |i: u32| i >= 384 && metadata[(i as usize - 384) / 64] >> (i % 64) & 1 == 1;
         let mut opened = [0u8; 64];
         let mut closed = [0u8; 64];
         for i in 0..512u32 {
@@ -112,14 +112,14 @@ fn every_kernel_moves_bits_as_the_definition_does() {
                 i if i < at + width => value >> (i - at) & 1 == 1,
                 i => bit(&line, i - width),
             };
-            opened[i as usize / 8] |= u8::from(old && i < end || in_front(i)) << (i % 8);
+            opened[i as usize / 8] |= u8::from(old && i < end || in_metadata(i)) << (i % 8);
             let from = if i < at { i } else { i + width };
-            closed[i as usize / 8] |= u8::from(from < end && bit(&line, from) || in_front(i)) << (i % 8);
+            closed[i as usize / 8] |= u8::from(from < end && bit(&line, from) || in_metadata(i)) << (i % 8);
         }
         on_each(|_, cpu| {
-            let open = Move(line, at, width, Some(value), used, front);
+            let open = Move(line, at, width, Some(value), used, metadata);
             assert!(cpu.run(open) == opened, "{cpu:?} {at} {width} {end}");
-            let close = Move(line, at, width, None, used, front);
+            let close = Move(line, at, width, None, used, metadata);
             assert!(cpu.run(close) == closed, "{cpu:?} {at} {width} {end}");
         });
     }
@@ -208,7 +208,7 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
                     Done::Insert(Insert::Done) => {
                         assert!(!full && map.insert(number, entry & low(tag)).is_none());
                     }
-                    Done::Insert(Insert::Beyond) => assert!(beyond),
+                    Done::Insert(Insert::Overflow) => assert!(beyond),
                     Done::Insert(Insert::Evicted(out)) => {
                         assert!(full && !beyond && map.insert(number, entry & low(tag)).is_none());
                         assert_eq!(map.pop_last(), Some((out >> tag, out & low(tag))));
@@ -217,9 +217,9 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
                         assert!(!map.contains_key(&number) && !beyond && !found);
                         assert!(!unsure || full);
                     }
-                    Done::Find(Find::Beyond, (found, unsure)) => assert!(beyond && unsure && !found),
+                    Done::Find(Find::Overflow, (found, unsure)) => assert!(beyond && unsure && !found),
                     Done::Remove(Remove::Absent) => assert!(!map.contains_key(&number) && !beyond),
-                    Done::Remove(Remove::Beyond) => assert!(beyond),
+                    Done::Remove(Remove::Overflow) => assert!(beyond),
                     Done::Remove(Remove::Tagged(slot)) => {
                         assert!(entry & 1 == 1 && map[&number] != 0 && after == line);
                         assert_eq!(map.range(..number).count(), slot as usize);
@@ -320,7 +320,7 @@ fn every_kernel_looks_up_a_group_as_scalar_looks_up_each_key() {
             }
         }
         let entries: [u64; GROUP] = core::array::from_fn(|i| {
-            let (starts, _) = front(&lines[i], &slots);
+            let (starts, _) = metadata(&lines[i], &slots);
             let mut decoded = [0; DECODED];
             let count = decode(&lines[i], &slots, 0, &mut decoded).max(1);
             match i % 3 {

@@ -1,6 +1,6 @@
 //! All entries of a line at once.
 
-use super::find::front;
+use super::find::metadata;
 use super::select::store;
 use super::{Line, Slots, window};
 
@@ -21,7 +21,7 @@ pub(crate) fn decode(line: &Line, slots: &Slots, base: u64, out: &mut [u64; DECO
 /// `N` slots at a time, without a branch for each.
 #[inline(always)]
 fn decode_by<const N: usize>(line: &Line, slots: &Slots, base: u64, out: &mut [u64; DECODED]) -> usize {
-    let (starts, mut occupied) = front(line, slots);
+    let (starts, mut occupied) = metadata(line, slots);
     let count = (63 - starts.leading_zeros()) as usize;
     let mut starts = starts >> 1;
     for (i, some) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
@@ -67,6 +67,6 @@ pub(crate) fn encode(slots: &Slots, base: u64, entries: &[u64]) -> Line {
     }
     words[at & 7] = bits;
     let mut line = [0; 64];
-    store(&mut line, words, slots.front(starts | 1 << (entries.len() & 63), occupied));
+    store(&mut line, words, slots.metadata(starts | 1 << (entries.len() & 63), occupied));
     line
 }

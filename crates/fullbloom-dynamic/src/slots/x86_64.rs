@@ -38,15 +38,15 @@ impl Select for Avx2 {
     }
 
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], metadata: [u64; 2]) {
         // SAFETY: see above.
-        unsafe { open(line, at, width, value, used, front) }
+        unsafe { open(line, at, width, value, used, metadata) }
     }
 
     #[inline(always)]
-    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], metadata: [u64; 2]) {
         // SAFETY: see above.
-        unsafe { close(line, at, width, used, front) }
+        unsafe { close(line, at, width, used, metadata) }
     }
 }
 
@@ -121,16 +121,16 @@ fn load_line(line: &Line) -> [__m256i; 2] {
     unsafe { [_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(32).cast())] }
 }
 
-/// Writes the words, with the bits of `front` in the last two.
+/// Writes the words, with the bits of `metadata` in the last two.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store(line: &mut Line, [first, second]: [__m256i; 2], front: [u64; 2]) {
-    let front = _mm256_set_epi64x(front[1] as i64, front[0] as i64, 0, 0);
+fn store(line: &mut Line, [first, second]: [__m256i; 2], metadata: [u64; 2]) {
+    let metadata = _mm256_set_epi64x(metadata[1] as i64, metadata[0] as i64, 0, 0);
     let at = line.as_mut_ptr();
     // SAFETY: both halves have 32 bytes.
     unsafe {
         _mm256_storeu_si256(at.cast(), first);
-        _mm256_storeu_si256(at.add(32).cast(), _mm256_or_si256(second, front));
+        _mm256_storeu_si256(at.add(32).cast(), _mm256_or_si256(second, metadata));
     }
 }
 
@@ -149,7 +149,7 @@ fn from(at: u32) -> [__m256i; 2] {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], metadata: [u64; 2]) {
     let (words, from, used) = (load_line(line), from(at), load(used));
     let moving = [_mm256_and_si256(from[0], words[0]), _mm256_and_si256(from[1], words[1])];
     // Each word's predecessor.
@@ -162,7 +162,7 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front
         let moved = _mm256_or_si256(_mm256_sll_epi64(moving[i], left), _mm256_srl_epi64(carried[i], right));
         _mm256_and_si256(_mm256_or_si256(_mm256_andnot_si256(from[i], words[i]), moved), used[i])
     };
-    store(line, [joined(0), joined(1)], front);
+    store(line, [joined(0), joined(1)], metadata);
     let byte = (at >> 3).min(56) as usize;
     if let Some(bytes) = line[byte..].first_chunk_mut() {
         *bytes = (u64::from_le_bytes(*bytes) | value << (at & 7)).to_le_bytes();
@@ -171,7 +171,7 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], metadata: [u64; 2]) {
     let (words, from, used) = (load_line(line), from(at), load(used));
     let (first, second) = (_mm256_and_si256(words[0], used[0]), _mm256_and_si256(words[1], used[1]));
     // Each word's successor.
@@ -182,5 +182,5 @@ fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2])
         let moved = _mm256_or_si256(_mm256_srl_epi64(word, right), _mm256_sll_epi64(carried, left));
         _mm256_or_si256(_mm256_andnot_si256(from, word), _mm256_and_si256(from, moved))
     };
-    store(line, [joined(first, carried_0, from[0]), joined(second, carried_1, from[1])], front);
+    store(line, [joined(first, carried_0, from[0]), joined(second, carried_1, from[1])], metadata);
 }
