@@ -136,21 +136,6 @@ void fast_local_batch(const char* data, size_t lines, int probes, const char* ke
   }
 }
 
-// Like the batch above, with precomputed hashes.
-void fast_local_hashes(const char* data, size_t lines, int probes, const uint64_t* hashes, size_t count,
-                       bool* answers) {
-  const char* line[kBatch];
-  for (size_t start = 0; start < count; start += kBatch) {
-    size_t n = count - start < kBatch ? count - start : kBatch;
-    for (size_t i = 0; i < n; i++) {
-      line[i] = Line(data, static_cast<uint32_t>(lines), hashes[start + i]);
-      Prefetch(line[i]);
-    }
-    for (size_t i = 0; i < n; i++)
-      answers[start + i] = Test(line[i], static_cast<uint32_t>(hashes[start + i] >> 32), probes);
-  }
-}
-
 // An empty list of hashes.
 std::deque<uint64_t>* fast_local_entries() { return new std::deque<uint64_t>; }
 

@@ -1,175 +1,178 @@
-//! Rounds, interleaving, figures, the table and the JSON rows.
+//! Clocks, result rows, the printed table and the JSON file.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 
-/// One contestant of a race: its name and what it does in a round, whose number it gets.
-pub struct Contestant<'a> {
-    pub name: String,
-    pub run: Box<dyn FnMut(usize) + 'a>,
+/// What is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// From keys to a finished filter in new memory.
+    Build,
+    /// Lookups of absent keys, one by one.
+    Single,
+    /// Lookups of present keys, one by one.
+    Present,
+    /// Lookups of keys of which half are present, by the filter's own batch function if it has one.
+    Batch,
+    /// Removing all keys.
+    Remove,
 }
 
-impl<'a> Contestant<'a> {
-    pub fn new(name: impl Into<String>, run: impl FnMut(usize) + 'a) -> Self {
-        Contestant { name: name.into(), run: Box::new(run) }
+impl Mode {
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Build => "build",
+            Mode::Single => "single",
+            Mode::Present => "present",
+            Mode::Batch => "batch",
+            Mode::Remove => "remove",
+        }
     }
 }
 
-/// What is the same for all contestants of a race.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
-    /// `u64`, `16B` or `32B`.
-    pub keys: &'static str,
-    /// Size of the filter.
+/// What a filter is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Size {
+    /// The filter's array, for filters whose size can be chosen.
     pub bytes: u64,
+    /// Keys in the filter.
+    pub members: u64,
+    /// `8 * bytes / members`.
     pub bits_per_key: f64,
-    /// `single`, `present`, `batch` or `build`.
-    pub mode: &'static str,
+    /// The rate that the kind fast plans for this size.
+    pub fpr: f64,
+    /// Filters are asked for the rate, not for the bits per key.
+    pub by_rate: bool,
 }
 
-/// One contestant's result.
-#[derive(Debug, Clone)]
+/// One filter's result in one mode.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
+    /// The command that measured it.
+    pub command: String,
     pub filter: String,
-    pub setting: Setting,
-    /// Million keys a second: the best round, the median, and the quartiles.
+    /// `u64`, `16B` or `32B`.
+    pub keys: String,
+    pub size: Size,
+    pub mode: Mode,
+    /// Million keys per second in the best round.
     pub best: f64,
     pub median: f64,
     pub quartiles: [f64; 2],
+    /// The measured false-positive rate; none for LIMIT.
     pub fpr: Option<f64>,
-    /// Bits per key that it takes, and those with which the native filter has its measured rate.
-    pub bits: Option<[f64; 2]>,
-}
-
-/// Runs all contestants in turn, `rounds` times, after one round that does not count unless there is only
-/// one. `ops` keys a round.
-pub fn race(
-    setting: &Setting,
-    ops: u64,
-    rounds: usize,
-    fpr: Option<f64>,
-    mut contestants: Vec<Contestant<'_>>,
-) -> Vec<Row> {
-    let mut speeds = vec![Vec::with_capacity(rounds); contestants.len()];
-    let mut turn = 0;
-    let warm_up = usize::from(rounds > 1);
-    for round in 0..rounds + warm_up {
-        for (contestant, speeds) in contestants.iter_mut().zip(&mut speeds) {
-            let seconds = time(1, || (contestant.run)(turn));
-            turn += 1;
-            if round >= warm_up {
-                speeds.push(ops as f64 / seconds / 1e6);
-            }
-        }
-    }
-    let row =
-        |(contestant, speeds): (Contestant<'_>, _)| Row { fpr, ..Row::new(contestant.name, setting, speeds) };
-    contestants.into_iter().zip(speeds).map(row).collect()
+    /// Bits per key that the filter takes.
+    pub bits: Option<f64>,
+    /// Bytes per key, beyond the filter, that building took.
+    pub scratch: Option<f64>,
 }
 
 impl Row {
-    /// The figures of these speeds, a million keys a second each; at least one.
-    pub fn new(filter: String, setting: &Setting, mut speeds: Vec<f64>) -> Row {
+    /// The figures of these rounds, in million keys per second; at least one.
+    pub fn new(command: &str, filter: &str, keys: &str, size: Size, mode: Mode, mut speeds: Vec<f64>) -> Row {
         speeds.sort_by(f64::total_cmp);
         let at = |share: f64| speeds[((speeds.len() - 1) as f64 * share).round() as usize];
-        let (best, median, quartiles) = (at(1.0), at(0.5), [at(0.25), at(0.75)]);
-        Row { filter, setting: setting.clone(), best, median, quartiles, fpr: None, bits: None }
+        Row {
+            command: command.to_owned(),
+            filter: filter.to_owned(),
+            keys: keys.to_owned(),
+            size,
+            mode,
+            best: at(1.0),
+            median: at(0.5),
+            quartiles: [at(0.25), at(0.75)],
+            fpr: None,
+            bits: None,
+            scratch: None,
+        }
+    }
+
+    /// Whether the other row is of the same race.
+    pub fn races(&self, other: &Row) -> bool {
+        (&self.command, &self.keys, self.size, self.mode)
+            == (&other.command, &other.keys, other.size, other.mode)
     }
 }
 
-/// How many seconds this takes on up to `threads` threads: CPU time, so what other programs take does not
-/// count. Of several threads it is the average, or that of the calling one if it did more: what the clock
-/// shows on a calm machine if they are equally busy to the end.
+/// The CPU seconds that this takes. Of `threads` threads it is the average, or the time of the calling thread if
+/// that worked more: what the clock shows on an idle machine. Work that a filter moves to threads of its own counts.
 pub fn time(threads: usize, what: impl FnOnce()) -> f64 {
     let clocks = || [libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID].map(now);
     let start = clocks();
     what();
     let end = clocks();
-    let own = end[0] - start[0];
-    if threads == 1 { own } else { own.max((end[1] - start[1]) / threads as f64) }
-}
-
-/// As [`time`], for what may use threads of its own though it should use one: all of their time counts.
-pub fn time_of_all(threads: usize, what: impl FnOnce()) -> f64 {
-    if threads > 1 {
-        return time(threads, what);
-    }
-    cpu_seconds(what)
-}
-
-/// How many seconds of CPU time all threads take for this.
-pub fn cpu_seconds(what: impl FnOnce()) -> f64 {
-    let start = now(libc::CLOCK_PROCESS_CPUTIME_ID);
-    what();
-    now(libc::CLOCK_PROCESS_CPUTIME_ID) - start
+    (end[0] - start[0]).max((end[1] - start[1]) / threads as f64)
 }
 
 fn now(clock: libc::clockid_t) -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a timespec to be written.
+    // SAFETY: `now` is a timespec that this function owns, and the call writes nothing else.
     let failed = unsafe { libc::clock_gettime(clock, &raw mut now) };
     assert_eq!(failed, 0, "no clock for CPU time");
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// Prints the rows of one race, with the ratio of each to the one called `to`.
-pub fn print(rows: &[Row], to: &str) {
-    let Some(first) = rows.first() else { return };
-    let Setting { keys, bytes, bits_per_key, mode } = &first.setting;
-    println!("\n{mode}, {} at {bits_per_key} bits/key, {keys} keys: million keys/s", size(*bytes));
+/// Prints the rows of one race, with the ratio of each median to that of the filter called `base`.
+pub fn print(rows: &[Row], base: &str) {
+    let Some(Row { keys, size, mode, .. }) = rows.first() else { return };
     println!(
-        "  {:34} {:>8} {:>8} {:>17} {:>8} {:>6} {:>6}  ratio",
-        "", "best", "median", "quartiles", "fpr %", "bits", "ours"
+        "\n{}, {} of array, {} {keys} keys at {:.4} bits: million keys/s",
+        mode.name(),
+        bytes(size.bytes),
+        size.members,
+        size.bits_per_key
     );
-    let base = rows.iter().find(|row| row.filter == to).map(|row| row.median);
+    println!(
+        "  {:34} {:>8} {:>8} {:>17} {:>10} {:>6} {:>8} {:>8}  ratio",
+        "", "best", "median", "quartiles", "rate %", "bits", "of log2", "scratch"
+    );
+    let base = rows.iter().find(|row| row.filter == base).map(|row| row.median);
     for row in rows {
         let [low, high] = row.quartiles;
-        let fpr = row.fpr.map_or(String::new(), |fpr| format!("{:.3}", 100.0 * fpr));
-        let ratio = base.map_or(String::new(), |base| format!("{:.2}", row.median / base));
-        let [bits, ours] =
-            row.bits.map_or_else(Default::default, |bits| bits.map(|bits| format!("{bits:.2}")));
+        let shown = |value: Option<f64>, digits: usize| {
+            value.map_or(String::new(), |value| format!("{value:.digits$}"))
+        };
         println!(
-            "  {:34} {:8.1} {:8.1} {low:8.1}-{high:<8.1} {fpr:>8} {bits:>6} {ours:>6} {ratio:>6}",
-            row.filter, row.best, row.median
+            "  {:34} {:8.1} {:8.1} {low:8.1}-{high:<8.1} {:>10} {:>6} {:>8} {:>8}  {}",
+            row.filter,
+            row.best,
+            row.median,
+            shown(row.fpr.map(|fpr| 100.0 * fpr), 4),
+            shown(row.bits, 2),
+            shown(overhead(row), 3),
+            shown(row.scratch, 1),
+            shown(base.map(|base| row.median / base), 2)
         );
     }
     let _ = std::io::stdout().flush();
 }
 
+/// The bits per key that the filter takes, compared with log2(1/rate), which no filter of that rate can beat.
+pub fn overhead(row: &Row) -> Option<f64> {
+    let fpr = row.fpr.filter(|&fpr| fpr > 0.0)?;
+    Some(row.bits? / -fpr.log2())
+}
+
 /// Writes the rows as a JSON list.
 pub fn save(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
-    let list: Vec<Value> = rows
-        .iter()
-        .map(|row| {
-            json!({
-                "filter": row.filter,
-                "keys": row.setting.keys,
-                "bytes": row.setting.bytes,
-                "bits_per_key": row.setting.bits_per_key,
-                "mode": row.setting.mode,
-                "mops": row.best,
-                "mops_median": row.median,
-                "mops_quartiles": row.quartiles,
-                "fpr": row.fpr,
-                "bits_taken": row.bits.map(|[bits, _]| bits),
-                "bits_of_fullbloom_at_this_fpr": row.bits.map(|[_, ours]| ours),
-            })
-        })
-        .collect();
-    std::fs::write(path, serde_json::to_string_pretty(&list)? + "\n")
+    std::fs::write(path, serde_json::to_string_pretty(rows)? + "\n")
         .map_err(|e| format!("{}: cannot write: {e}", path.display()).into())
 }
 
-/// `262144` as `256 KiB`.
-pub fn size(bytes: u64) -> String {
-    match bytes.trailing_zeros() {
-        30.. => format!("{} GiB", bytes >> 30),
-        20.. => format!("{} MiB", bytes >> 20),
-        10.. => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} bytes"),
-    }
+/// `262144` as `256 KiB`; other numbers to three digits.
+pub fn bytes(bytes: u64) -> String {
+    let (unit, shift) = match bytes {
+        0..=0x3ff => return format!("{bytes} bytes"),
+        0x400..=0xf_ffff => ("KiB", 10),
+        0x10_0000..=0x3fff_ffff => ("MiB", 20),
+        _ => ("GiB", 30),
+    };
+    let number = bytes as f64 / f64::from(1 << shift);
+    format!("{} {unit}", if number.fract() == 0.0 { number } else { (number * 100.0).round() / 100.0 })
 }
 
 /// `256K` as 262144.
@@ -182,11 +185,4 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| format!("{text}: not a size"))?;
     number.checked_mul(1 << shift).filter(|&n| n > 0).ok_or_else(|| format!("{text}: not a size"))
-}
-
-/// The CPU's name, for the head of a table.
-pub fn cpu_name() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    name.map_or("unknown CPU".to_owned(), |(_, name)| name.trim().to_owned())
 }

@@ -1,56 +1,46 @@
-//! fullbloom beside its peers: one process, interleaved rounds, thread CPU time, medians.
+//! Measures fullbloom and its peers in one process: filters take turns, round by round, and every round is timed
+//! by CPU time.
 //!
-//! ```text
-//! cargo run --release --manifest-path bench/Cargo.toml -- compare [--quick] [--json FILE]
-//! cargo run --release --manifest-path bench/Cargo.toml -- rocksdb [--quick] [--json FILE]
-//! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
-//! cargo run --release --manifest-path bench/Cargo.toml -- parquet [--quick] [--json FILE]
-//! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
-//! cargo run --release --manifest-path bench/Cargo.toml -- jvm DIALECT … -- JAVA…    (interop/cassandra/bench, interop/guava/bench)
-//! cargo run --release --manifest-path bench/Cargo.toml -- kinds [--quick] [--json FILE]
-//! cargo run --release --manifest-path bench/Cargo.toml -- pauses [--keys N,…]
-//! cargo run --release --manifest-path bench/Cargo.toml -- compact [--quick] [--json FILE] [--rates RATES]
-//! cargo run --release --manifest-path bench/Cargo.toml -- compact-large [--keys N]
-//! cargo run --release --manifest-path bench/Cargo.toml -- compact-lost [--lookups N] [--kernel NAME]
-//! cargo run --release --manifest-path bench/Cargo.toml -- rate
-//! cargo run --release --manifest-path bench/Cargo.toml -- rates
-//! ```
+//! | command | measures |
+//! |---|---|
+//! | `compare` | the kind `fast` and other Bloom filters; one key in 64 filters (`--many`) |
+//! | `kinds` | the kinds `compact` and `dynamic` and other static, growing and deleting filters; how long an insertion waits (`--pauses`) |
+//! | `dialects` | the dialects `rocksdb`, `parquet` and `libbloom-1` and the libraries they imitate |
+//! | `engines` | the replacements for libbloom's shared library; the dialects `cassandra` and `guava` and the originals on a JVM |
+//! | `rates` | false-positive rates, planned and measured, and that no key is lost |
+//! | `report` | `compare`, `kinds` and `dialects` as docs/performance.md shows them, and writes the tables of that page |
 
-mod classic;
-mod compact;
 mod compare;
-mod drop_in;
-#[cfg(fast_local)]
-mod fast_local;
+mod contender;
+mod dialects;
+mod engines;
+mod ffi;
 mod harness;
-mod jvm;
 mod keys;
 mod kinds;
-mod libbloom;
-#[cfg(librocksdb)]
-mod librocksdb;
 mod limit;
+mod machine;
 mod memory;
-mod parquet;
-mod pauses;
-mod rate;
+mod ours;
+mod peers;
+mod plot;
+mod race;
 mod rates;
-mod rocksdb;
+mod report;
 
 use clap::{Parser, Subcommand};
 use fullbloom::kernel;
 use fullbloom::kernel::Kernel;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: memory::HugePages = memory::HugePages;
 
-/// Measures fullbloom beside its peers.
+/// Measures fullbloom and its peers.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The kernel of fullbloom to measure, such as avx2; the fastest of this CPU unless given.
+    /// Measure this kernel of fullbloom, such as avx2, instead of the fastest one of this CPU.
     #[arg(long, global = true, value_name = "NAME", value_parser = |name: &str| Kernel::by_name(name))]
     kernel: Option<Kernel>,
     #[command(subcommand)]
@@ -59,79 +49,37 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The native filter beside Boost.Bloom, fastbloom, sbbf-rs-safe, xorf, qfilter, parquet, RocksDB and
-    /// libbloom.
+    /// Compare the kind fast with other Bloom filters.
     Compare(compare::Options),
-    /// The `rocksdb` dialect beside RocksDB's own reader and builder.
-    Rocksdb(rocksdb::Options),
-    /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
-    Classic(Common),
-    /// The `parquet` dialect beside the parquet crate's Sbbf and sbbf-rs.
-    Parquet(Common),
-    /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
-    Libbloom(drop_in::Options),
-    /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second
-    /// process.
-    Jvm(jvm::Options),
-    /// The native kind `dynamic` beside `fast`, qfilter, fastbloom and a cuckoo filter.
-    Kinds(Common),
-    /// How long single insertions wait while a filter of kind `dynamic` grows.
-    Pauses(pauses::Options),
-    /// The native kind compact beside fast, xorf, sux and our Ribbon.
-    Compact(compact::Options),
-    /// A compact filter of 10^9 keys in bounded memory.
-    CompactLarge(compact::large::Options),
-    /// 10^9 lookups of present keys in compact filters.
-    CompactLost(compact::lost::Options),
-    /// The native filter's rate with 2·10^8 keys: planned and measured.
-    Rate(rate::Options),
-    /// The rates of every dialect for keys of three shapes: planned and measured.
+    /// Compare the kinds compact and dynamic with other static, growing and deleting filters.
+    Kinds(kinds::Options),
+    /// Compare dialects with the libraries they imitate.
+    Dialects(dialects::Options),
+    /// Compare with shared libraries (libbloom) and with other processes (Cassandra and Guava on a JVM).
+    #[command(subcommand)]
+    Engines(engines::Command),
+    /// Compare planned and measured false-positive rates, and check that no key is lost.
     Rates(rates::Options),
-}
-
-/// What all comparisons take.
-#[derive(clap::Args, Clone)]
-pub struct Common {
-    /// Fewer sizes and rounds.
-    #[arg(long)]
-    quick: bool,
-    /// Write the rows there, as a JSON list.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Rounds of each measurement (builds of large filters take fewer).
-    #[arg(long, value_name = "N")]
-    rounds: Option<usize>,
-    /// Filter sizes, such as 256K,8M,256M,1G.
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = harness::parse_size)]
-    sizes: Option<Vec<u64>>,
-    /// Ask for 2 MiB pages, for all contestants alike.
-    #[arg(long)]
-    huge_pages: bool,
+    /// Measure what docs/performance.md shows and write its tables and its plot.
+    Report(report::Options),
 }
 
 fn main() -> ExitCode {
     // A closed pipe ends the program quietly, as it does others.
-    // SAFETY: the default action, before there are other threads.
+    // SAFETY: SIGPIPE gets its default action back; no other thread exists yet that could handle it.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let arguments = Arguments::parse();
     if let Some(kernel) = arguments.kernel {
-        // SAFETY: there are no other threads yet, and no kernel is in use.
+        // SAFETY: this is the only thread so far, so nothing reads the environment at the same time.
         unsafe { std::env::set_var(kernel::VARIABLE, kernel.name()) };
     }
     let done = match arguments.command {
         Command::Compare(options) => compare::run(&options),
-        Command::Rocksdb(options) => rocksdb::run(&options),
-        Command::Classic(options) => classic::run(&options),
-        Command::Parquet(options) => parquet::run(&options),
-        Command::Libbloom(options) => drop_in::run(&options),
-        Command::Jvm(options) => jvm::run(&options),
         Command::Kinds(options) => kinds::run(&options),
-        Command::Pauses(options) => pauses::run(&options),
-        Command::Compact(options) => compact::run(&options),
-        Command::CompactLarge(options) => compact::large::run(&options),
-        Command::CompactLost(options) => compact::lost::run(&options),
-        Command::Rate(options) => rate::run(&options),
+        Command::Dialects(options) => dialects::run(&options),
+        Command::Engines(command) => engines::run(&command),
         Command::Rates(options) => rates::run(&options),
+        Command::Report(options) => report::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

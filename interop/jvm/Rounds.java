@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
-/** The JVM's side of `fullbloom-bench jvm`. Each input line starts a round; the output is its CPU time and its count. */
+/** The JVM's side of `fullbloom-bench engines`. Each input line starts a round; the output is its CPU time and its count. */
 public final class Rounds {
   private Rounds() {}
 

@@ -22,22 +22,11 @@ unsafe extern "C" {
         count: usize,
         out: *mut bool,
     );
-    fn fast_local_hashes(
-        data: *const u8,
-        lines: usize,
-        probes: c_int,
-        hashes: *const u64,
-        count: usize,
-        out: *mut bool,
-    );
     fn fast_local_entries() -> *mut c_void;
     fn fast_local_collect(entries: *mut c_void, keys: *const u8, width: usize, count: usize);
     fn fast_local_build(entries: *mut c_void, data: *mut u8, lines: usize, probes: c_int);
     fn fast_local_forget(entries: *mut c_void);
 }
-
-/// Its row in tables.
-pub const NAME: &str = "RocksDB AVX2";
 
 /// A reader over blocks that stay where they are.
 #[derive(Clone, Copy)]
@@ -73,16 +62,6 @@ impl<'a> FastLocal<'a> {
         let (first, width, out) = (keys.as_ptr().cast(), size_of::<K>(), out.as_mut_ptr());
         // SAFETY: as in `count`; there is room for an answer to each key.
         unsafe { fast_local_batch(data, lines, self.probes, first, width, keys.len(), out) }
-    }
-
-    /// In batches of 32 hashes.
-    pub fn answer_hashes(&self, hashes: &[u64], out: &mut [bool]) {
-        assert_eq!(hashes.len(), out.len());
-        let (data, lines) = self.data();
-        // SAFETY: as in `answer`.
-        unsafe {
-            fast_local_hashes(data, lines, self.probes, hashes.as_ptr(), hashes.len(), out.as_mut_ptr());
-        }
     }
 }
 

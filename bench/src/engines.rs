@@ -1,68 +1,135 @@
-//! The `cassandra` and `guava` dialects beside the originals on a JVM: a second process that takes turns with
-//! this one.
-//!
-//! The JVM does a round for each line it is given and answers with its CPU time (`interop/jvm/Rounds.java`),
-//! so rounds are interleaved as everywhere here. Both fill the same filter with the same keys and must count
-//! the same answers.
+//! fullbloom and programs that are not crates: libbloom's shared library beside its replacements, and Cassandra and
+//! Guava on a JVM.
 
-use crate::harness::{self, Row, Setting};
+use crate::contender::Contenders;
+use crate::ffi::libbloom::Library;
+use crate::harness::{self, Mode, Row, Size};
 use crate::keys::mix;
+use crate::machine;
+use crate::peers;
+use crate::race::{Common, Race};
 use fullbloom::keys::Hashes;
-use fullbloom_dialects::Filter;
-use fullbloom_dialects::filter::{Insert, Size};
-use fullbloom_dialects::{Cassandra, Guava};
+use fullbloom_dialects::filter::{Insert, Size as SizedDialect};
+use fullbloom_dialects::{Cassandra, Filter, Guava};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 
-/// What to measure.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Compare our libbloom.so.1 and libbloom.so.2 with the installed libbloom 1.6, one call for each key.
+    Libbloom(Libraries),
+    /// Compare the dialect cassandra with Cassandra's off-heap filter (interop/cassandra/bench starts this).
+    Cassandra(Jvm),
+    /// Compare the dialect guava with Guava (interop/guava/bench starts this).
+    Guava(Jvm),
+}
+
+/// Options of `engines libbloom`.
 #[derive(clap::Args)]
-pub struct Options {
-    /// `cassandra` or `guava`.
-    dialect: String,
-    /// Keys in the filter.
+pub struct Libraries {
+    #[command(flatten)]
+    common: Common,
+    /// Load the original from this file.
+    #[arg(long, value_name = "FILE", default_value = "/usr/lib/x86_64-linux-gnu/libbloom.so.1")]
+    theirs: PathBuf,
+    /// Load our library for 1.6, made by `make bloom1`, from this file.
+    #[arg(long, value_name = "FILE", default_value = "target/c/bloom1/libbloom.so.1")]
+    ours1: PathBuf,
+    /// Load our library for 2.0, made by `make bloom2`, from this file.
+    #[arg(long, value_name = "FILE", default_value = "target/c/bloom2/libbloom.so.2")]
+    ours2: PathBuf,
+    /// Keep a second, sleeping thread in the process, so that our bloom_add sets bits atomically.
+    #[arg(long)]
+    threaded: bool,
+}
+
+/// Options of the commands that start a JVM.
+#[derive(clap::Args)]
+pub struct Jvm {
+    /// Build filters of these numbers of keys.
     #[arg(long, value_delimiter = ',', default_values_t = [218_000, 7_000_000, 220_000_000])]
     keys: Vec<u64>,
-    /// Hashes are made before, on both sides.
+    /// Hash the keys before the measurement, on both sides.
     #[arg(long)]
     hashed: bool,
-    /// Rounds of each measurement.
+    /// Measure this many rounds.
     #[arg(long, default_value_t = 21)]
     rounds: usize,
-    /// Write the rows there, as a JSON list.
+    /// Write the rows to this file as a JSON list.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// The JVM's side: `java -cp … CassandraRounds`.
+    /// The program on the JVM: `java -cp … CassandraRounds`.
     #[arg(last = true, required = true)]
     java: Vec<String>,
 }
 
-const RATE: f64 = 0.01;
-const ORIGINAL: &str = "original on the JVM";
-/// Keys inserted or asked in a round, at most.
-const ASKED: u64 = 1_000_000;
-/// Rounds before the first that counts: by then the JVM has compiled its loops.
-const WARM_UP: usize = 15;
+pub fn run(command: &Command) -> Result<(), Box<dyn Error>> {
+    println!("{}", machine::describe());
+    match command {
+        Command::Libbloom(options) => libraries(options),
+        Command::Cassandra(options) => jvm::<Cassandra>("engines cassandra", options),
+        Command::Guava(options) => jvm::<Guava>("engines guava", options),
+    }
+}
 
-/// All sizes.
-pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    println!("{}; 8-byte keys, rate {RATE}", harness::cpu_name());
-    let rows = match options.dialect.as_str() {
-        "cassandra" => measure::<Cassandra>(options)?,
-        "guava" => measure::<Guava>(options)?,
-        other => return Err(format!("{other}: neither cassandra nor guava").into()),
-    };
-    match &options.json {
+const RATE: f64 = 0.01;
+const LIBBLOOM: &str = "libbloom 1.6, installed";
+
+/// Bits per key of libbloom at this rate.
+const LIBBLOOM_BITS: f64 = 9.585;
+
+fn libraries(options: &Libraries) -> Result<(), Box<dyn Error>> {
+    if options.threaded {
+        std::thread::spawn(std::thread::park);
+    }
+    let mut rows = Vec::new();
+    let sizes: &[u64] = if options.common.quick { &[117 << 10] } else { &[117 << 10, 11_700 << 10] };
+    for &bytes in options.common.sizes.as_deref().unwrap_or(sizes) {
+        let size = Size::with_bits(bytes, LIBBLOOM_BITS)?;
+        let mut contenders: Contenders<[u8; 8]> = Vec::new();
+        for (name, path) in [
+            (LIBBLOOM, &options.theirs),
+            ("fullbloom libbloom.so.1", &options.ours1),
+            ("fullbloom libbloom.so.2", &options.ours2),
+        ] {
+            let hint = "install libbloom1, and `make bloom1 bloom2`";
+            let library = Library::open(path).map_err(|e| format!("{}: {e}; {hint}", path.display()))?;
+            contenders.push(peers::shared_library(name, library, size, RATE));
+        }
+        let modes = &[Mode::Build, Mode::Single, Mode::Present];
+        let race = Race {
+            command: "engines libbloom",
+            options: &options.common,
+            modes,
+            base: LIBBLOOM,
+            same_answers: false,
+        };
+        rows.extend(race.run(size, contenders, &mut BTreeSet::new())?);
+    }
+    match &options.common.json {
         Some(path) => harness::save(&rows, path),
         None => Ok(()),
     }
 }
 
-fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Error>> {
+const ORIGINAL: &str = "original on the JVM";
+
+/// Keys inserted or looked up in a round, at most.
+const ASKED: u64 = 1_000_000;
+
+/// Rounds before the first that counts: by then the JVM has compiled its loops.
+const WARM_UP: usize = 15;
+
+/// A second process that takes turns with this one. The JVM does one round for each line that it is given and answers
+/// with its CPU time (`interop/jvm/Rounds.java`). Both sides fill the same filter with the same keys and must count
+/// the same answers.
+fn jvm<D: Insert + SizedDialect>(command: &str, options: &Jvm) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
-    let mut jvm = Jvm::start(&options.java)?;
+    let mut jvm = Partner::start(&options.java)?;
     for &count in &options.keys {
         let asked = count.min(ASKED);
         jvm.ask(&format!("create {count} {asked}"))?;
@@ -77,7 +144,7 @@ fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Erro
         let hashes = [&present, &absent].map(|keys| keys.iter().map(|k| filter.hash(k)).collect::<Vec<_>>());
         let raw = hashes.each_ref().map(|hashes| hashes.iter().map(|h| h.to_raw()).collect::<Vec<_>>());
         let bits = filter.geometry().bit_len;
-        for (what, mode) in [("insert", "build"), ("present", "single"), ("absent", "single")] {
+        for (what, mode) in [("insert", Mode::Build), ("present", Mode::Present), ("absent", Mode::Single)] {
             let which = usize::from(what == "absent");
             let (keys, hashes, raw) = ([&present, &absent][which], &hashes[which], &raw[which]);
             let mut round = |who: usize| -> Result<(f64, u64), Box<dyn Error>> {
@@ -131,40 +198,44 @@ fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Erro
                     return Err(format!("{what}: different answers: {counts:?}").into());
                 }
             }
-            println!("\n{what}, {count} keys:");
-            let bits_per_key = (bits as f64 / count as f64 * 100.0).round() / 100.0;
-            let setting = Setting { keys: "u64", bytes: bits / 8, bits_per_key, mode };
+            let size = Size {
+                bytes: bits / 8,
+                members: count,
+                bits_per_key: bits as f64 / count as f64,
+                fpr: RATE,
+                by_rate: true,
+            };
             let names = [ORIGINAL, "fullbloom, one by one", "fullbloom, batch"];
-            let race: Vec<Row> = names
-                .into_iter()
-                .zip(speeds)
-                .map(|(name, s)| Row::new(name.to_owned(), &setting, s))
-                .collect();
+            let row = |(name, speeds)| Row::new(command, name, "u64", size, mode, speeds);
+            let race: Vec<Row> = names.into_iter().zip(speeds).map(row).collect();
             harness::print(&race, ORIGINAL);
             rows.extend(race);
         }
     }
-    Ok(rows)
+    match &options.json {
+        Some(path) => harness::save(&rows, path),
+        None => Ok(()),
+    }
 }
 
 /// The other process.
-struct Jvm {
+struct Partner {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-impl Jvm {
-    fn start(java: &[String]) -> Result<Jvm, Box<dyn Error>> {
+impl Partner {
+    fn start(java: &[String]) -> Result<Partner, Box<dyn Error>> {
         let (program, args) = java.split_first().ok_or("no program for the JVM's side")?;
-        let mut child = Command::new(program)
+        let mut child = Process::new(program)
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|e| format!("{program}: {e}"))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        Ok(Jvm { child, input, output: BufReader::new(output.ok_or("no pipe to the JVM")?) })
+        Ok(Partner { child, input, output: BufReader::new(output.ok_or("no pipe to the JVM")?) })
     }
 
     /// One round: CPU seconds, and what was counted.
@@ -178,7 +249,7 @@ impl Jvm {
     }
 }
 
-impl Drop for Jvm {
+impl Drop for Partner {
     fn drop(&mut self) {
         self.input = None; // the end of its input ends it
         let _ = self.child.wait();

@@ -33,9 +33,6 @@ unsafe extern "C" {
     );
 }
 
-/// Its row in tables.
-pub const NAME: &str = "RocksDB";
-
 /// The library's version.
 pub fn version() -> String {
     // SAFETY: a static string that ends in zero.

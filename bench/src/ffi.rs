@@ -1,0 +1,9 @@
+//! Filters of other languages: the C++ that `build.rs` compiles, and C libraries that are loaded at run time.
+
+#[cfg(boost_bloom)]
+pub mod boost;
+#[cfg(fast_local)]
+pub mod fast_local;
+pub mod libbloom;
+#[cfg(librocksdb)]
+pub mod librocksdb;
