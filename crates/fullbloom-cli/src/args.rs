@@ -1,8 +1,8 @@
 //! The command line: its commands, and the options that several of them share.
 
 use crate::commands::{
-    bench, build, change, check, completions, convert, dialects, inspect, keys, man, merge, plan, rebuild,
-    report, table, unique, verify, which,
+    bench, build, change, check, completions, convert, dialects, explain, inspect, keys, man, merge, plan,
+    rebuild, report, table, unique, verify, which,
 };
 use crate::error::Failure;
 use crate::input::{Column, KeyFormat, KeyPart, Keys};
@@ -57,6 +57,7 @@ pub enum Command {
     Merge(merge::Args),
     Convert(convert::Args),
     Dialects(dialects::Args),
+    Explain(explain::Args),
     Bench(bench::Args),
     Table(table::Args),
     Completions(completions::Args),

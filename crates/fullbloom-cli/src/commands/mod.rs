@@ -7,6 +7,7 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod dialects;
+pub mod explain;
 mod insert_other;
 pub mod inspect;
 pub mod keys;
@@ -45,7 +46,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(message) => return explain(&message),
+        Err(message) => return print_help(&message),
     };
     match cli.command {
         Command::Plan(args) => plan::run(&args),
@@ -63,6 +64,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Merge(args) => merge::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Dialects(args) => dialects::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
@@ -83,7 +85,7 @@ fn version() -> String {
 }
 
 /// Help and version go to standard output, wrong usage to standard error.
-fn explain(message: &clap::Error) -> Result<Status, Failure> {
+fn print_help(message: &clap::Error) -> Result<Status, Failure> {
     if message.use_stderr() {
         let _ = message.print(); // there is no other place to report to
         return Ok(Status::Failed);

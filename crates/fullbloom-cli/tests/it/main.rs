@@ -13,6 +13,7 @@ mod crash;
 mod databases;
 mod datasets;
 mod exceptions;
+mod explain;
 mod formats;
 mod golden;
 mod hostile;
