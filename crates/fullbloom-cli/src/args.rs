@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
 ///
-/// Keys are bytes, one per line; the answer to a lookup is "maybe" or "surely not". The exit status is like
-/// that of grep: 0 if a key was selected or all is well, 1 if no key was selected or a problem was found, 2
-/// on errors.
+/// A filter holds a set of keys in about ten bits each, and answers "maybe" or "surely not". Keys are bytes, one
+/// per line; `fullbloom explain` explains the words: dialect, probe, fill, rate and others. Exit status, as with
+/// grep: 0 if a key was selected, something was done, or all is well; 1 if no key was selected, nothing could be
+/// done, or a problem was found; 2 on errors.
 #[derive(Debug, Parser)]
 #[command(name = "fullbloom", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -31,13 +32,9 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom build keys.txt -o keys.bloom
   fullbloom check keys.bloom < lookups.txt
-  fullbloom unique --state seen.bloom < keys.txt
-  fullbloom inspect keys.bloom
-  fullbloom inspect data/ks/table-*/
-  fullbloom verify db/*.sst";
+  fullbloom inspect data/ks/table-*/";
 
 /// The commands. The arguments of each one carry its help text.
 #[derive(Debug, Subcommand)]
@@ -70,19 +67,19 @@ const KEYS: &str = "Keys";
 /// The key files and their format.
 #[derive(Debug, Args)]
 pub struct KeyArgs {
-    /// Key files: plain, gzip, zstd, xz or bzip2; - or none: standard input
+    /// Files of keys, one per line, plain or compressed; - or none: standard input
     #[arg(value_name = "KEYS")]
     pub files: Vec<PathBuf>,
 
-    /// Each line is the hex of a key
+    /// Read each line as the hex of a key
     #[arg(long, help_heading = KEYS)]
     pub hex: bool,
 
-    /// Keys end with a zero byte, in input and output
+    /// End keys with a zero byte, in input and output
     #[arg(short = '0', long, help_heading = KEYS)]
     pub null: bool,
 
-    /// Lines are keys of any bytes; without it, files that are not text are refused
+    /// Accept lines of any bytes; without it, files that are not text are refused
     #[arg(long, help_heading = KEYS)]
     binary: bool,
 
@@ -93,7 +90,7 @@ pub struct KeyArgs {
 /// Keys on the command line.
 #[derive(Debug, Args)]
 pub struct GivenArgs {
-    /// A key; may be given several times. Without KEYS, standard input is not read
+    /// Use this key; may be given several times
     #[arg(
         short = 'e',
         long = "key",
@@ -119,7 +116,7 @@ impl GivenArgs {
 /// The files of a table's entries and their format.
 #[derive(Debug, Args)]
 pub struct EntryArgs {
-    /// Files of entries: plain, gzip, zstd, xz, bzip2; - or none: standard input
+    /// Files of entries, plain or compressed; - or none: standard input
     #[arg(value_name = "ENTRIES")]
     pub files: Vec<PathBuf>,
 
@@ -146,17 +143,18 @@ impl EntryArgs {
 /// The part of a line that is the key.
 #[derive(Debug, Args)]
 pub struct PartArgs {
-    /// The separator of the fields of a line [default: tab, or a comma with --csv]
+    /// Separate the fields of a line by this character [default: tab, or a comma with --csv]
     #[arg(short = 'd', long, value_name = "C", help_heading = KEYS, value_parser = delimiter, requires = "field")]
     delimiter: Option<u8>,
 
-    /// The key is this field of the line, from 1; 0 is the whole line. A name is looked up in the first line,
-    /// the header line, which then has no key. A native filter records the field's number, and commands that
-    /// read lines for it then need -f
+    /// Take this field of the line as the key: its number, from 1 (0: the whole line), or its name in the header line
+    ///
+    /// A name is looked up in the first line, which then has no key. A native filter records the field's number, and
+    /// commands that read lines for it then need -f.
     #[arg(short = 'f', long, value_name = "N|NAME", help_heading = KEYS, value_parser = field)]
     field: Option<Field>,
 
-    /// Fields may be in quotes, "like ""this"""
+    /// Read fields in quotes, "like ""this"""
     #[arg(long, help_heading = KEYS, requires = "field")]
     csv: bool,
 
@@ -172,7 +170,7 @@ pub struct PartArgs {
     #[arg(long, help_heading = KEYS)]
     skip_comments: bool,
 
-    /// Lines end with CR LF: the CR is not part of the key
+    /// Leave out the CR of lines that end with CR LF
     #[arg(long, help_heading = KEYS)]
     crlf: bool,
 }
@@ -285,7 +283,7 @@ impl KeyArgs {
 /// The type of the keys.
 #[derive(Debug, Args)]
 pub struct TypeArgs {
-    /// The type of the keys: bytes, text, int and others (see: fullbloom dialects)
+    /// Read keys as this type: bytes, text, int and others (see: fullbloom dialects)
     #[arg(long, value_name = "T", help_heading = KEYS, value_parser = key_type(), default_value = "bytes",
           conflicts_with = "hex")]
     pub key_type: KeySpec,
@@ -306,8 +304,8 @@ impl TypeArgs {
 /// The type of keys that are looked up.
 #[derive(Debug, Args)]
 pub struct LookupTypeArgs {
-    /// The type of the keys: bytes, text, int and others (see: fullbloom dialects) [default: for sstables the
-    /// type that Statistics.db records, else bytes]
+    /// Read keys as this type (see: fullbloom dialects) [default: for sstables the type that Statistics.db
+    /// records, else bytes]
     #[arg(long, value_name = "T", help_heading = KEYS, value_parser = key_type(), conflicts_with = "hex")]
     pub key_type: Option<KeySpec>,
 }

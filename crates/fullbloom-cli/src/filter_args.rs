@@ -3,7 +3,7 @@
 use crate::args;
 use crate::error::Failure;
 use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
+use crate::sizing::{FILES, GeometryArgs};
 use clap::Args;
 use fullbloom_dialects::Name;
 use fullbloom_ops::filter::ReadOptions;
@@ -11,8 +11,8 @@ use fullbloom_ops::filter::ReadOptions;
 /// The dialect and the geometry of filter files.
 #[derive(Debug, Args)]
 pub struct LayoutArgs {
-    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
+    /// Read filter files as this dialect, if names and bytes do not say (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true, help_heading = FILES)]
     pub dialect: Option<Name>,
 
     #[command(flatten)]

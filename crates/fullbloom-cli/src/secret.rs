@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::output;
+use crate::sizing::FILES;
 use fullbloom::Secret;
 use fullbloom_files::claim::Claim;
 use fullbloom_ops::filter::secret_in;
@@ -11,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// `--secret`, where a keyed filter is read.
 #[derive(Debug, clap::Args)]
 pub struct SecretArgs {
-    /// The file of a keyed filter's secret, 32 hex digits
-    #[arg(long, value_name = "FILE")]
+    /// Read a keyed filter's secret from this file, 32 hex digits
+    #[arg(long, value_name = "FILE", help_heading = FILES)]
     secret: Option<PathBuf>,
 }
 

@@ -8,11 +8,11 @@ use fullbloom_any::BuildOptions;
 /// `--fpr` or `--bits-per-key`.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// False-positive rate: 0.01, 1e-6, 1%
+    /// Keep the false-positive rate at this: 0.01, 1e-6, 1%
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true, group = "target")]
     pub fpr: Option<f64>,
 
-    /// Bits for each key
+    /// Give each key this many bits
     #[arg(long, value_name = "B", allow_negative_numbers = true, group = "target")]
     pub bits_per_key: Option<f64>,
 }
@@ -24,16 +24,20 @@ impl TargetArgs {
     }
 }
 
+/// The heading of what the caller knows about filter files.
+pub const FILES: &str = "Filter files";
+
 /// `--bits` with `--probes`.
 #[derive(Debug, Args)]
 pub struct GeometryArgs {
-    /// Length of the bit array in bits
-    #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true, requires = "probes")]
+    /// Set the length of the bit array in bits
+    #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true, requires = "probes",
+          help_heading = FILES)]
     pub bits: Option<u64>,
 
-    /// Probes for each key
+    /// Set the probes for each key
     #[arg(long, value_name = "K", value_parser = numbers::small_count, allow_negative_numbers = true,
-          requires = "bits")]
+          requires = "bits", help_heading = FILES)]
     pub probes: Option<u32>,
 }
 
@@ -47,11 +51,11 @@ impl GeometryArgs {
 /// The geometry of a filter to be built: some dialects know the probes.
 #[derive(Debug, Args)]
 pub struct NewGeometryArgs {
-    /// Length of the bit array in bits
+    /// Set the length of the bit array in bits
     #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true)]
     pub bits: Option<u64>,
 
-    /// Probes for each key (not for parquet, spark)
+    /// Set the probes for each key (not for parquet, spark)
     #[arg(long, value_name = "K", value_parser = numbers::small_count, allow_negative_numbers = true,
           requires = "bits")]
     pub probes: Option<u32>,

@@ -21,10 +21,11 @@ const BATCH: usize = 1024;
 
 /// Measure the speed of each dialect on this machine
 ///
-/// Keys have 16 characters. Measures building, lookups of absent keys one by one and in batches, and lookups
-/// of present keys in batches, on one thread (native filters are built on all). The dialects take turns in
-/// each round, and the median of the rounds is printed. The first columns show the cost: bits per key and
-/// measured rate. Exit status: 0, or 2 on errors.
+/// Building, lookups of absent keys one by one and in batches, and of present keys in batches, on one thread;
+/// the medians of all rounds.
+///
+/// Keys have 16 characters. Native filters are built on all threads. The dialects take turns in each round.
+/// The first columns show the cost: bits per key and measured rate. Exit status: 0, or 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,23 +33,23 @@ Examples:
   fullbloom bench --keys 10M --dialect rocksdb
   FULLBLOOM_KERNEL=scalar fullbloom bench --json")]
 pub struct Args {
-    /// Number of keys to insert and look up: 1000 to 100M
+    /// Insert and look up this many keys: 1000 to 100M
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "1M")]
     keys: u64,
 
-    /// Bits for each key
+    /// Give each key this many bits
     #[arg(long, value_name = "B", default_value_t = 10.0)]
     bits_per_key: f64,
 
-    /// One dialect, or all (see: fullbloom dialects)
+    /// Measure one dialect, or all (see: fullbloom dialects)
     #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
-    /// Rounds to take the median of
+    /// Measure this many rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 5)]
     rounds: u32,
 
-    /// One JSON object: {"kernel": …, "rows": […]}
+    /// Print one JSON object: {"kernel": …, "rows": […]}
     #[arg(long)]
     json: bool,
 }

@@ -35,9 +35,10 @@ use std::path::{Path, PathBuf};
 
 /// Build a filter from keys: a native one, or byte for byte that of another system
 ///
-/// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01
-/// unless --fpr, --bits-per-key, --memory or --bits is given. The file is replaced completely or not at all.
-/// Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
+/// Without --expected-keys, the keys are counted first. Without a size, the rate is 1 %.
+///
+/// The file is replaced completely or not at all. Exit status: 0 if it was written, 1 if the engine would
+/// store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
@@ -57,23 +58,24 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The filter file to write; - for standard output
+    /// Write the filter to this file; - for standard output
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The dialect of the filter (see: fullbloom dialects)
+    /// Build this dialect (see: fullbloom dialects)
     #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true, default_value = "native")]
     dialect: Name,
 
-    /// Size for this many keys: 1e6, 1M [default: counted]
+    /// Make room for this many keys: 1e6, 1M [default: as many as there are]
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Maximum size of the filter: 64MiB; with --fpr, fails if that needs more. With --compact: maximum
-    /// memory while building [default: 1GiB]
+    /// Make it this large at most: 64MiB
+    ///
+    /// With --fpr, fails if that needs more. With --compact: the memory for building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 

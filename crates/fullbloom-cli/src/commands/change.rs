@@ -20,15 +20,15 @@ use std::path::PathBuf;
 
 /// Insert more keys into a filter
 ///
-/// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's,
-/// Spark's, libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
+/// Works with native filters, except compact ones, and with dialects that take keys later: Cassandra's,
+/// Guava's, Spark's, libbloom's, DCSO's and others.
 ///
-/// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
-/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with
-/// the file. A fast filter has room for the keys it was built for; more keys are inserted with a warning, and
-/// its false-positive rate rises. A deletable filter counts every key: a key inserted twice must be removed
-/// twice. In a filter with expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on
-/// errors.
+/// RocksDB's full filters are built from all their keys at once. The file is read, checked, and replaced
+/// completely or not at all. A dynamic filter (build --dynamic or --deletable) grows; a few keys for a large
+/// one go into a journal beside it, FILTER.journal: keep it with the file. A fast filter has room for the
+/// keys it was built for; more keys are inserted with a warning, and its false-positive rate rises. A
+/// deletable filter counts every key: a key inserted twice must be removed twice. In a filter with expiry, a
+/// key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,11 +52,13 @@ pub struct InsertArgs {
 
 /// Remove keys from a native filter made with build --deletable
 ///
-/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent,
-/// nothing is changed, and the exit status is 1; with --force the others are removed. A key that was never
-/// inserted can look present. Removing it makes the inserted key with the same fingerprint look absent, and
-/// no others. The file is replaced completely or not at all. Exit status: 0 if all keys were removed, 1 if
-/// some were absent, 2 on errors.
+/// Remove only keys that were inserted, each as often as it was inserted: removing another one can make an
+/// inserted key look absent.
+///
+/// If any key is surely absent, nothing is changed, and the exit status is 1; with --force the others are
+/// removed. A key that was never inserted can look present. Removing it makes the inserted key with the same
+/// fingerprint look absent, and no others. The file is replaced completely or not at all. Exit status: 0 if
+/// all keys were removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +73,7 @@ pub struct RemoveArgs {
     #[command(flatten)]
     secret: SecretArgs,
 
-    /// Remove the keys that are present, even if others are absent; also replace a read-only file
+    /// Remove those that are present, even if others are absent; replace a read-only file
     #[arg(long)]
     force: bool,
 

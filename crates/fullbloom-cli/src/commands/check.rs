@@ -20,17 +20,17 @@ use std::path::PathBuf;
 
 /// Look up keys in a filter or a table: print those that may be present
 ///
+/// A key that is not printed is surely absent. Keys are printed exactly as they were read.
+///
 /// A table of LevelDB or RocksDB answers like its engine's read path, with the same rules for partitions and
 /// prefixes. Partition keys of Cassandra are read in the types that Statistics.db records, as keys prints
-/// them. Keys are printed exactly as they were read; a key that is not printed is surely absent. Exit
-/// status: 0 if a key was selected, 1 if none was, 2 on errors.
+/// them. Exit status: 0 if a key was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom check keys.bloom lookups.txt
   fullbloom check keys.bloom -e example.org && echo maybe
   zcat urls.gz | fullbloom check -c keys.bloom
-  fullbloom check nb-1-big-Filter.db -e 17
   fullbloom check people.parquet --column id < ids.txt
   fullbloom check 000123.sst --op seek --answers < prefixes.txt")]
 pub struct Args {
@@ -49,24 +49,28 @@ pub struct Args {
     #[command(flatten)]
     read: FilterArgs,
 
-    /// For tables: get, seek or seek-back
+    /// Ask a table as its engine does for get, seek or seek-back
     #[arg(long, value_name = "OP", value_enum, hide_possible_values = true, default_value_t = Op::Get)]
     op: Op,
 
-    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// Take table prefixes like this: fixed:N, capped:N, noop
+    ///
+    /// For tables whose prefix extractor is not recognised.
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<EnginePrefix>,
 
-    /// The column of a Parquet file; keys are written like its values: decimal numbers or text
+    /// Look up values of this column of a Parquet file: decimal numbers or text
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Map the filter instead of reading all of it. For native filters, verifies the checksums of the parts
-    /// that lookups read. Truncating the file while it is mapped kills the command (SIGBUS)
+    /// Map the filter instead of reading all of it
+    ///
+    /// For native filters, verifies the checksums of the parts that lookups read. Truncating the file while
+    /// it is mapped kills the command (SIGBUS).
     #[arg(long)]
     map: bool,
 
-    /// Use a filter with inconsistent header fields; it may report its own keys absent
+    /// Use a filter with inconsistent header fields, which may deny its own keys
     #[arg(long)]
     force: bool,
 
@@ -74,7 +78,7 @@ pub struct Args {
     #[arg(long)]
     explain: bool,
 
-    /// Select the keys that are surely absent instead
+    /// Print the keys that are surely absent instead
     #[arg(short = 'v', long)]
     invert: bool,
 
@@ -82,7 +86,7 @@ pub struct Args {
     #[arg(short = 'c', long, conflicts_with = "quiet")]
     count: bool,
 
-    /// Print nothing and stop at the first selected key; only the exit status matters
+    /// Print nothing, stop at the first selected key: the exit status is the answer
     #[arg(short = 'q', long)]
     quiet: bool,
 
@@ -96,9 +100,9 @@ pub struct Args {
 enum Op {
     /// Look the key up
     Get,
-    /// Go to the first key not before it, with its prefix
+    /// Seek to the first key >= KEY that shares its prefix
     Seek,
-    /// Go to the last key not after it, with its prefix
+    /// Seek to the last key <= KEY that shares its prefix
     SeekBack,
 }
 

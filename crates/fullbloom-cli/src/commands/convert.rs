@@ -15,11 +15,13 @@ use std::path::PathBuf;
 
 /// Convert a filter to another dialect, or shrink a native one, without its keys
 ///
-/// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
-/// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
-/// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases
-/// the error says what is needed. Exit status: 0 if it was written, 2 on errors.
+/// Possible only where the keys' positions stay the same: between cassandra-3 and cassandra, between libbloom
+/// and libbloom-1, and from native to native. Otherwise the error says what is needed.
+///
+/// Between cassandra-3 and cassandra the byte order of a word changes, between libbloom and libbloom-1 the
+/// header, if the number of bits is a power of two. A native filter is halved once or several times; a
+/// dynamic one can become a fast or compact one, without counts and times. Exit status: 0 if it was written,
+/// 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("force", |force| force.help(FORCE_NEW)))]
 #[command(after_help = "\
@@ -33,27 +35,29 @@ pub struct Args {
     /// The filter file
     filter: PathBuf,
 
-    /// The dialect to convert to (see: fullbloom dialects)
+    /// Convert to this dialect (see: fullbloom dialects)
     #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     to: Name,
 
-    /// The filter file to write; - for standard output
+    /// Write the filter to this file; - for standard output
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
     #[command(flatten)]
     read: FilterArgs,
 
-    /// The keys the filter was made for, which a libbloom file stores
+    /// Store this number of keys in a libbloom file
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
+    /// Store this rate in a libbloom file; with --compact: the rate that is added
+    ///
     /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate that the
     /// compact filter adds to that of the dynamic one [default: the rate of the dynamic one]
     #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
-    /// Make a compact filter of a dynamic one: smaller, and it takes no more keys
+    /// Make a compact filter of a dynamic one
     #[arg(long, conflicts_with_all = ["memory", "fold", "expected_keys"])]
     compact: bool,
 

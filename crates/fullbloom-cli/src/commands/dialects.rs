@@ -13,7 +13,7 @@ Examples:
   fullbloom dialects
   fullbloom dialects --json")]
 pub struct Args {
-    /// A JSON list of objects: [{"name": …, "description": …}, …]
+    /// Print a JSON list of objects: [{"name": …, "description": …}, …]
     #[arg(long)]
     json: bool,
 }

@@ -16,15 +16,19 @@ use std::time::Instant;
 
 /// Show what is in filter files, tables, and directories of sstables or tables
 ///
-/// For a filter: dialect, size, fill, estimated keys (from the set bits) and expected rate. For a table of
-/// LevelDB or RocksDB also kind, policy, partitions and prefixes. For a directory of Cassandra, every sstable
-/// below it: version, keys, bits per key, the size of its filter, and problems (filter missing, truncated,
-/// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
-/// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
-/// be read, the others are still shown. For a directory of Parquet files, every column that has filters: how
-/// many row groups have one, and which filters are too full, save nothing, or are missing. Exit status: 0 if all is well, 1 if a problem was found, such
-/// as a damaged sstable or table, or a filter that lets more keys pass than it should, 2 if a path could not
-/// be opened or is not a valid filter file. Filters that are only larger than needed are well.
+/// Shows size, fill, estimated keys and expected rate of each filter, and what is wrong with it; in
+/// directories also totals by table, level or column.
+///
+/// For a table of LevelDB or RocksDB also kind, policy, partitions and prefixes. For a directory of
+/// Cassandra, every sstable below it: version, keys, bits per key, the size of its filter, and problems
+/// (filter missing, truncated, mislabelled, too full, too large). For a database of LevelDB or RocksDB, every
+/// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. For a directory
+/// of Parquet files, every column that has filters: how many row groups have one, and which filters are too
+/// full, save nothing, or are missing. If a file cannot be read, the others are still shown.
+///
+/// Exit status: 0 if all is well, 1 if a problem was found, such as a damaged sstable or table, or a filter
+/// that lets more keys pass than it should, 2 if a path could not be opened or is not a valid filter file.
+/// Filters that are only larger than needed are well.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,16 +48,15 @@ pub struct Args {
     #[command(flatten)]
     read: LayoutArgs,
 
-    /// In directories, list only filters with problems, and the totals
+    /// List only filters with problems, and the totals
     #[arg(long)]
     summary: bool,
 
-    /// In directories of Cassandra, also look into snapshots and backups
+    /// Also look into snapshots and backups of Cassandra
     #[arg(long)]
     snapshots: bool,
 
-    /// Judge the filters of sstables against this rate instead of the recorded one, and those of Parquet
-    /// instead of 5%: 0.02, 2%
+    /// Judge sstable filters against this rate, not the recorded one; Parquet's instead of 5%
     #[arg(long, value_name = "P", value_parser = crate::numbers::rate)]
     fpr: Option<f64>,
 
@@ -64,11 +67,11 @@ pub struct Args {
     #[command(flatten)]
     metrics: MetricsArgs,
 
-    /// Print nothing; only the exit status, the metrics and the report matter
+    /// Print nothing: the exit status is the answer
     #[arg(short, long, conflicts_with_all = ["json", "summary"])]
     quiet: bool,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    /// Print one JSON object: places, problems, summary (docs/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 
 /// Print the keys of sstables, tables, databases and Parquet columns
 ///
-/// One key per line, in the order of the file. Partition keys of Cassandra are written in the types that
-/// Statistics.db records, as check --key-type reads them; a key that is not of its type is written in hex
-/// after 0x. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. The keys
-/// of a database are those of its tables, one table after the other, then those of its write-ahead logs that
-/// are in no table yet: deleted keys are among them, and a warning says so. With --live it is the keys that a
-/// read would find, each once. Exit status: 0 if keys were printed, 1 if no key was found or the file could
-/// not be read to its end, 2 on errors.
+/// One key per line, in the order of the file. A database lists its tables one by one, then its logs, deleted
+/// keys included: --live leaves these out.
+///
+/// Partition keys of Cassandra are written in the types that Statistics.db records, as check --key-type reads
+/// them; a key that is not of its type is written in hex after 0x. Keys of tables are printed as they are:
+/// use --hex or --null if they may hold newlines. The logs of a database are those that are in no table yet.
+/// Exit status: 0 if keys were printed, 1 if no key was found or the file could not be read to its end, 2 on
+/// errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,19 +39,21 @@ pub struct Args {
     #[arg(short = '0', long)]
     null: bool,
 
-    /// Of a database, only keys that are alive: of all tables and write-ahead logs the newest write decides
+    /// Print only keys of a database that are alive, each once
     #[arg(long)]
     live: bool,
 
-    /// The column of Parquet files
+    /// Print this column of Parquet files
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// Take table prefixes like this: fixed:N, capped:N, noop
+    ///
+    /// For tables whose prefix extractor is not recognised.
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<EnginePrefix>,
 
-    /// In directories of Cassandra, also look into snapshots and backups
+    /// Also look into snapshots and backups of Cassandra
     #[arg(long)]
     snapshots: bool,
 }

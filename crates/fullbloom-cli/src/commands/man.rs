@@ -16,7 +16,7 @@ Examples:
   fullbloom man | man -l -
   fullbloom man ~/.local/share/man/man1")]
 pub struct Args {
-    /// Write all pages here; without it, the program's page is printed
+    /// Write all pages into this directory; without it, the program's page is printed
     directory: Option<PathBuf>,
 }
 

@@ -9,10 +9,11 @@ use std::path::PathBuf;
 
 /// Merge several filters into one, without their keys
 ///
-/// All filters must have the same dialect, geometry, and seed or secret. The result has the rate of a filter
-/// of their size with all the keys. Dynamic native filters may have different sizes: the result has
-/// the keys of all. Counts of deletable filters are added. Uses the memory of two filters. Exit status: 0 if
-/// the result was written, 2 on errors.
+/// All must have the same dialect, geometry, and seed or secret. The result has all keys, and the rate of a
+/// filter of this size with all of them.
+///
+/// Dynamic native filters may have different sizes. Counts of deletable filters are added. Uses the memory of
+/// two filters. Exit status: 0 if the result was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("force", |force| force.help(FORCE_NEW)))]
 #[command(after_help = "\
@@ -25,7 +26,7 @@ pub struct Args {
     #[arg(required = true, value_name = "FILTER")]
     files: Vec<PathBuf>,
 
-    /// The filter file to write; - for standard output
+    /// Write the filter to this file; - for standard output
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 

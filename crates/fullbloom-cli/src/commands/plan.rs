@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// Compute what a filter costs in each dialect, and which dialects keep the rate
 ///
-/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if
-/// none can, 2 on errors.
+/// Each dialect is sized by its own system's rule. --from reads what is there and plans other sizes for it.
+///
+/// Exit status: 0 if at least one dialect can do it, 1 if none can, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "\
@@ -30,28 +31,27 @@ Examples:
     group = clap::ArgGroup::new("wish").args(["fpr", "bits_per_key", "memory", "from"]).multiple(true).required(true)
 )]
 pub struct Args {
-    /// How many keys the filter will hold: 1000000, 1e6, 1M
+    /// Plan for this many keys: 1000000, 1e6, 1M
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true, default_value = "0",
           hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
 
-    /// Plan other filters for the keys of the sstables, tables or Parquet files in this directory
+    /// Plan other filters for the sstables, tables or Parquet files in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "dialect"])]
     from: Option<PathBuf>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Memory budget: 64MiB, 500MB; the largest filter that fits is planned
+    /// Plan the largest filter that fits: 64MiB, 500MB
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true, group = "target")]
     memory: Option<u64>,
 
-    /// One dialect, or all (see: fullbloom dialects)
+    /// Plan one dialect, or all (see: fullbloom dialects)
     #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
-    /// Native filters: the fastest or the smallest layout [default: speed, unless it needs
-    /// over 15 % more bits]
+    /// Choose the fastest or the smallest native layout [default: speed, up to 15 % more bits]
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["from", "memory"])]
     prefer: Option<args::Prefer>,
 
@@ -59,7 +59,7 @@ pub struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    /// Print one JSON object: places, problems, summary (docs/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -15,22 +15,23 @@ use std::path::{Path, PathBuf};
 
 /// Rebuild the filters of sstables and tables, offline, from their keys
 ///
-/// Sstables of Cassandra, ScyllaDB and DataStax: without a rate, the one recorded in Statistics.db is used;
-/// each filter has the dialect of its sstable's version. What the engine will do with the file is printed at
-/// the end. Cassandra: stop the node first, or restart it afterwards; it reads filters only when it opens
-/// sstables. ScyllaDB: stop the node first. Scylla.db gets the checksum of the new filter, and the old files
-/// go to snapshots/fullbloom-1, because a node does not start if the table's directory has an unknown file.
+/// Stop the engine first. The old filters are kept, and --restore puts them back. Without a size, sstables
+/// get the rate that Statistics.db records, tables a filter as long as the old one.
 ///
-/// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and replaces it in
-/// place. If the size changes, or the table has no filter, a new copy of the table is written to another
-/// directory (-o).
+/// Sstables of Cassandra, ScyllaDB and DataStax: each filter has the dialect of its sstable's version. What
+/// the engine will do with the file is printed at the end. Cassandra reads filters only when it opens
+/// sstables: stop the node first, or restart it afterwards. ScyllaDB: stop the node first. Scylla.db gets the
+/// checksum of the new filter, and the old files go to snapshots/fullbloom-1, because a node does not start
+/// if the table's directory has an unknown file.
 ///
-/// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back,
-/// and removes a filter that was created. In a directory, sstables of tables without filters
-/// (bloom_filter_fp_chance = 1.0) get one only if the directory of their table is named.
-/// A filter that has the right bytes already is left alone. A database that an engine has open is refused
-/// before anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to
-/// rebuild, 2 on errors.
+/// Tables of LevelDB and RocksDB: a filter as long as the old one replaces it in place. If the size changes,
+/// or the table has no filter, a new copy of the table is written to another directory (-o).
+///
+/// A new file replaces the old one completely or not at all. --restore also removes a filter that was
+/// created. In a directory, sstables of tables without filters (bloom_filter_fp_chance = 1.0) get one only if
+/// the directory of their table is named. A filter that has the right bytes already is left alone. A database
+/// that an engine has open is refused before anything is written. Exit status: 0 if filters were rebuilt or
+/// are right, 1 if there is nothing to rebuild, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,22 +41,22 @@ Examples:
   fullbloom rebuild --restore data/ks/table-*/
   fullbloom rebuild --bits-per-key 16 db/000012.sst -o new/")]
 pub struct Args {
-    /// Tables, Filter.db (or another component) of sstables, and directories of tables or sstables
+    /// Tables, sstables (Filter.db or another component), and directories of them
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
     files: Vec<PathBuf>,
 
     #[command(flatten)]
     rate: RateArgs,
 
-    /// Write the new filters, or tables, into this directory, under their names, and leave the old ones alone
+    /// Write the new files into this directory and leave the old ones alone
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
-    /// Only print what would be done
+    /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Rebuild only filters that are missing, damaged, incomplete, or too full for their rate
+    /// Rebuild only filters that are missing, damaged, incomplete, or too full
     #[arg(long)]
     damaged: bool,
 
@@ -67,27 +68,29 @@ pub struct Args {
     #[arg(long)]
     force: bool,
 
-    /// Put the old filters back: the newest backup that an earlier rebuild has kept
+    /// Put the old filters back, from the newest backup
     #[arg(long, conflicts_with_all = ["fpr", "bits_per_key", "same_size", "output", "damaged", "no_backup", "force"])]
     restore: bool,
 
-    /// In directories, also look into snapshots and backups
+    /// Also look into snapshots and backups of Cassandra
     #[arg(long)]
     snapshots: bool,
 
-    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// Take table prefixes like this: fixed:N, capped:N, noop
+    ///
+    /// For tables whose prefix extractor is not recognised.
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<EnginePrefix>,
 
-    /// Print only the totals, and what the engine will do with the files
+    /// Print only the totals, and what the engine will do
     #[arg(long)]
     summary: bool,
 
-    /// Print nothing but errors; only the exit status matters
+    /// Print nothing but errors: the exit status is the answer
     #[arg(short, long, conflicts_with_all = ["json", "summary"])]
     quiet: bool,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    /// Print one JSON object: places, problems, summary (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -96,7 +99,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 struct RateArgs {
-    /// Size filters for this false-positive rate, by the engine's rule: 0.01, 1%
+    /// Size filters for this rate, by the engine's rule: 0.01, 1%
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true)]
     fpr: Option<f64>,
 

@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// Compare the nodes of a cluster: totals, differences and problems
 ///
-/// Each file is what `fullbloom inspect --json` printed on one node, and gives the node its name. A table of
-/// Cassandra, a level of a database or a kind of file is one line over all nodes, the worst first. Equal
-/// problems are one entry with their number. Differences are rates, versions, filters that are missing on
-/// some nodes only, and tables that not every node has. Exit status: 0 if all is well, 1 if a node has a
+/// A table of Cassandra, a level of a database or a kind of file is one line over all nodes, the worst first.
+/// Files name their nodes.
+///
+/// Equal problems are one entry with their number. Differences are rates, versions, filters that are missing
+/// on some nodes only, and tables that not every node has. Exit status: 0 if all is well, 1 if a node has a
 /// problem that makes inspect end with 1, 2 if a file cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    /// Print one JSON object: places, problems, summary (docs/json.md)
     #[arg(long)]
     json: bool,
 }

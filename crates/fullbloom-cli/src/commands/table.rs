@@ -43,9 +43,11 @@ enum Command {
 
 /// Build a table from keys and values, with a filter, that RocksDB ingests or LevelDB opens
 ///
-/// Each line is a key, a tab and a value; without a tab the value is empty. Lines are sorted in memory, and
-/// of several lines with the same key the last one is used; --sorted expects sorted lines and needs no
-/// memory. The file is replaced completely or not at all.
+/// Each line is a key, a tab and a value. Lines are sorted in memory; of several with the same key the last
+/// one is used.
+///
+/// Without a tab the value is empty. --sorted expects sorted lines and needs no memory. The file is replaced
+/// completely or not at all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,31 +58,31 @@ struct BuildArgs {
     #[command(flatten)]
     entries: EntryArgs,
 
-    /// The table to write
+    /// Write the table to this file
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
 
-    /// Lines are sorted by key, in byte order, each key once
+    /// Expect lines sorted by key, in byte order, each key once
     #[arg(long)]
     sorted: bool,
 
-    /// The engine to write the table for
+    /// Write the table for this engine
     #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Rocksdb)]
     engine: Engine,
 
-    /// RocksDB's format_version, 0 to 6
+    /// Write this format_version of RocksDB, 0 to 6
     #[arg(long, value_name = "V", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=6))]
     format_version: u32,
 
-    /// The kind of filter
+    /// Write this kind of filter
     #[arg(long, value_name = "K", value_enum, default_value_t = Kind::Full)]
     kind: Kind,
 
-    /// Ribbon instead of Bloom
+    /// Write a Ribbon filter instead of a Bloom filter
     #[arg(long)]
     ribbon: bool,
 
-    /// Bits for each key in the filter
+    /// Give each key this many bits in the filter
     #[arg(long, value_name = "B", default_value_t = 10.0)]
     bits_per_key: f64,
 
@@ -92,19 +94,19 @@ struct BuildArgs {
     #[arg(long, requires = "prefix_extractor")]
     no_whole_keys: bool,
 
-    /// The size of a filter or index partition
+    /// Make filter and index partitions this large
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, default_value = "4KiB")]
     partition_size: u64,
 
-    /// The compression of blocks
+    /// Compress blocks
     #[arg(long, value_name = "C", value_enum, default_value_t = Packing::None)]
     compression: Packing,
 
-    /// The checksum of blocks
+    /// Seal blocks with this checksum
     #[arg(long, value_name = "C", value_enum, default_value_t = Sum::Xxh3)]
     checksum: Sum,
 
-    /// The size of a data block
+    /// Make data blocks this large
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, default_value = "4KiB")]
     block_size: u64,
 

@@ -33,10 +33,11 @@ const DEFAULT_FPR: f64 = 1e-6;
 
 /// Print each key only the first time it appears, in order
 ///
-/// Memory holds a filter and not the keys: 5.0 to 6.4 bytes for each key at the default rate. Printed keys
-/// are new. A few new keys are missed: one in a million, or the rate of --fpr, up to a billion keys or
-/// --up-to. The filter grows with the keys; --expected-keys reserves memory, and keeps the rate for that
-/// number only.
+/// Keeps a filter in memory and not the keys: 5.0 to 6.4 bytes per key. Printed keys are new; one new key in
+/// a million is missed.
+///
+/// The rate of --fpr holds up to a billion keys or --up-to. The filter grows with the keys; --expected-keys
+/// reserves memory, and keeps the rate for that number only.
 ///
 /// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved at the end, and
 /// at every --save-every, and when Ctrl-C (SIGINT) or SIGTERM stops the run. A few new keys go into a journal
@@ -59,7 +60,7 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// How many new keys to make room for: 1000000, 1e6, 1M; with --expire, how many are remembered at once
+    /// Make room for this many new keys: 1e6, 1M; with --expire, at any one time
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 
@@ -67,15 +68,15 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     up_to: Option<u64>,
 
-    /// False-positive rate: the share of new keys that are not printed: 0.01, 1e-6, 1% [default: 1e-6]
+    /// Miss at most this share of the new keys: 0.01, 1% [default: 1e-6]
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true)]
     fpr: Option<f64>,
 
-    /// The filter of all keys so far: loaded if the file exists, and saved at the end
+    /// Keep the filter in this file: keys of earlier runs are known
     #[arg(long, value_name = "FILTER")]
     state: Option<PathBuf>,
 
-    /// Also save the state at this interval: 10m
+    /// Save the state at this interval too: 10m
     #[arg(long, value_name = "TIME", value_parser = numbers::duration, requires = "state")]
     save_every: Option<Duration>,
 

@@ -24,25 +24,24 @@ use std::time::{Instant, SystemTime};
 
 /// Verify filters: look up every key, measure the rate, and rebuild the filter's bytes
 ///
-/// Reads all of each table of LevelDB or RocksDB and checks its checksums. For sstables of Cassandra, one or
-/// all below a directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and
-/// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
-/// In Parquet files, one or all below a directory, it reads every column that has a filter. It reads other filter files completely, and
-/// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, a
-/// filter differs from the one its keys give, or lets more keys pass than the rate it was made for, 2 if a
-/// file could not be opened or is not a valid filter file.
+/// Reads all keys of each table, sstable or Parquet column, and of --keys for other filter files. Finds lost
+/// bits, which make rows invisible: Cassandra's filter has no checksum.
+///
+/// Checks the checksums of tables of LevelDB and RocksDB. For sstables of Cassandra, one or all below a
+/// directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and Data.db). In
+/// Parquet files, one or all below a directory, it reads every column that has a filter.
+///
+/// Exit status: 0 if all is well, 1 if there is no filter, a key is missing, a filter differs from the one
+/// its keys give, or lets more keys pass than the rate it was made for, 2 if a file could not be opened or is
+/// not a valid filter file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom verify 000123.sst
   fullbloom verify data/ks/table-*/
-  fullbloom verify --summary /var/lib/cassandra/data
   fullbloom verify --summary --since 7d /var/lib/cassandra/data
   fullbloom verify -q data/ --metrics /var/lib/node-exporter/verify.prom
-  fullbloom verify nb-1-big-Filter.db
-  fullbloom verify people.parquet
   fullbloom verify keys.bloom --keys keys.txt
-  fullbloom verify ids.sketch --keys ids.txt --key-type long
   fullbloom verify --json db/*.sst")]
 #[command(mut_arg("key_type", |key_type| key_type.requires("keys")))]
 #[command(mut_arg("field", |field| field.requires("keys")))]
@@ -55,20 +54,21 @@ pub struct Args {
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
     files: Vec<PathBuf>,
 
-    /// Number of made-up absent keys for measuring the rate
+    /// Measure the rate with this many made-up absent keys
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
     absent: u64,
 
-    /// Judge the filters of sstables against this rate instead of the recorded one, and those of Parquet
-    /// columns instead of 5 %: 0.02, 2%
+    /// Judge sstable filters against this rate, not the recorded one, and those of Parquet columns, not 5 %: 0.02, 2%
     #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
-    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// Take table prefixes like this: fixed:N, capped:N, noop
+    ///
+    /// For tables whose prefix extractor is not recognised.
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<EnginePrefix>,
 
-    /// Look up the keys in these files, plain, gzip, zstd, xz or bzip2; - for standard input
+    /// Look up the keys in these files; - for standard input
     #[arg(long, value_name = "KEYS")]
     keys: Vec<PathBuf>,
 
@@ -93,11 +93,11 @@ pub struct Args {
     #[command(flatten)]
     read: FilterArgs,
 
-    /// In directories of Cassandra, also look into snapshots and backups
+    /// Also look into snapshots and backups of Cassandra
     #[arg(long)]
     snapshots: bool,
 
-    /// In directories, only files that changed since then: 7d, 12h, 2026-11-18 (UTC)
+    /// Verify only files that changed since then: 7d, 12h, 2026-11-18 (UTC)
     #[arg(long, value_name = "TIME", value_parser = numbers::since, conflicts_with = "keys")]
     since: Option<SystemTime>,
 
@@ -105,14 +105,14 @@ pub struct Args {
     #[arg(long)]
     summary: bool,
 
-    /// Print nothing; only the exit status matters
+    /// Print nothing: the exit status is the answer
     #[arg(short, long, conflicts_with_all = ["json", "summary"])]
     quiet: bool,
 
     #[command(flatten)]
     metrics: MetricsArgs,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    /// Print one JSON object: places, problems, summary (docs/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -16,20 +16,18 @@ use std::path::{Path, PathBuf};
 
 /// Find the filters, tables and sstables that may hold a key
 ///
-/// Looks the keys up in the filter of every file that is given, and of every table or sstable of a directory.
-/// For each it prints maybe, or no: the key is surely not there. Where there is no filter, the answer is
-/// maybe; unknown means that the filter cannot be read. Without --key-type, keys are read in the type that
-/// each sstable records for its partition keys. With --keys, the lines are by key: each filter that may hold
-/// it, or "no" and a dash if none does. Exit status: 0 if a filter may hold a key, 1 if none does, 2
-/// on errors, and if no sstable has keys of this type.
+/// Prints maybe, no (surely not there), or unknown (the filter cannot be read) for each file, and for every
+/// table or sstable of a directory. Without a filter the answer is maybe.
+///
+/// Without --key-type, keys are read in the type that each sstable records for its partition keys. With
+/// --keys, the lines are by key: each filter that may hold it, or "no" and a dash if none does. Exit status:
+/// 0 if a filter may hold a key, 1 if none does, 2 on errors, and if no sstable has keys of this type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom which -e user:17 db/
   fullbloom which -e user:17 -l db/*.sst
-  fullbloom which -e 17 /var/lib/cassandra/data/ks
   fullbloom which --key-type text,int -e eu:7 --json data/
-  fullbloom which -e example.org lists/*.bloom
   fullbloom which --cql \"id = 17 AND day = 'x'\" --partition-key id,day ks/
   fullbloom which --keys lost.txt /var/lib/cassandra/data/ks
   zcat lost.gz | fullbloom which --keys - --json db/")]
@@ -39,7 +37,7 @@ Examples:
 #[command(mut_arg("skip_comments", |skip_comments| skip_comments.conflicts_with("given")))]
 #[command(mut_arg("crlf", |crlf| crlf.conflicts_with("given")))]
 pub struct Args {
-    /// The key; may be given several times
+    /// Look up this key; may be given several times
     #[arg(
         short = 'e',
         long = "key",
@@ -49,16 +47,18 @@ pub struct Args {
     )]
     given: Vec<OsString>,
 
-    /// Look up the keys in these files, plain, gzip, zstd, xz or bzip2; - for standard input
+    /// Look up the keys in these files; - for standard input
     #[arg(long, value_name = "KEYS", conflicts_with = "given")]
     keys: Vec<PathBuf>,
 
-    /// The partition key of Cassandra's tables as CQL: "id = 17 AND day = '2026-11-18'"
+    /// Look up a partition key in CQL: "id = 17 AND day = 'x'"
     #[arg(long, value_name = "WHERE", conflicts_with_all = ["given", "keys", "hex"])]
     cql: Option<String>,
 
-    /// With --cql: the columns of the partition key in their order, as in PRIMARY KEY ((id, day), …). Sstables
-    /// do not record these names; only a key of one column can do without them
+    /// Name the columns of that key in their order: id,day
+    ///
+    /// As in PRIMARY KEY ((id, day), …). Sstables do not record these names; only a key of one column can do
+    /// without them.
     #[arg(long, value_name = "NAMES", requires = "cql")]
     partition_key: Option<String>,
 
@@ -87,15 +87,17 @@ pub struct Args {
     #[command(flatten)]
     read: FilterArgs,
 
-    /// The column of Parquet files
+    /// Look up values of this column of Parquet files
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// Take table prefixes like this: fixed:N, capped:N, noop
+    ///
+    /// For tables whose prefix extractor is not recognised.
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<EnginePrefix>,
 
-    /// In directories of Cassandra, also look into snapshots and backups
+    /// Also look into snapshots and backups of Cassandra
     #[arg(long)]
     snapshots: bool,
 
@@ -107,8 +109,9 @@ pub struct Args {
     #[arg(short = 'v', long, conflicts_with = "json")]
     invert: bool,
 
-    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}; with --keys, "keys"
-    /// instead of "places"
+    /// Print one JSON object: places, problems, summary (docs/json.md)
+    ///
+    /// With --keys, "keys" instead of "places".
     #[arg(long)]
     json: bool,
 }

@@ -39,12 +39,13 @@ const HEADING: &str = "Metrics";
 /// `--metrics`.
 #[derive(Debug, clap::Args)]
 pub struct MetricsArgs {
-    /// Also write metrics for Prometheus (OpenMetrics text): sums by keyspace and table, or by database and
-    /// level, at most 10000 series. The name must end in .prom for node_exporter's textfile collector
+    /// Also write metrics for Prometheus to this file, which must end in .prom for node_exporter
+    ///
+    /// OpenMetrics text: sums by keyspace and table, or by database and level, at most 10000 series.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     metrics: Option<PathBuf>,
 
-    /// Also write series for up to N single files, those with problems first
+    /// Also write series for up to N single files, the worst first
     #[arg(long, value_name = "N", help_heading = HEADING, requires = "metrics", value_parser = crate::numbers::count)]
     metrics_files: Option<u64>,
 }

@@ -18,15 +18,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Native filters")]
 pub struct NativeArgs {
-    /// Allowlist: keys that must never match, in the same format as KEYS. A key in both lists is an error
+    /// Never match these keys: an allowlist, in the format of KEYS
+    ///
+    /// A key in both lists is an error, unless --except-wins or --keys-win says otherwise.
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
 
-    /// Keys that are in both lists are left out of the filter
+    /// Leave keys that are in both lists out of the filter
     #[arg(long, requires = "except", conflicts_with = "keys_win")]
     pub(super) except_wins: bool,
 
-    /// Keys that are in both lists stay in the filter
+    /// Keep keys that are in both lists in the filter
     #[arg(long, requires = "except")]
     pub(super) keys_win: bool,
 
@@ -34,7 +36,7 @@ pub struct NativeArgs {
     #[arg(long)]
     keyed: bool,
 
-    /// The file of the secret; created if it does not exist
+    /// Read the secret from this file; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 
@@ -42,16 +44,16 @@ pub struct NativeArgs {
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// The public seed; also of spark-2 [default: 0]
+    /// Hash with this public seed; also of spark-2 [default: 0]
     #[arg(long, value_name = "N", value_parser = numbers::seed, allow_negative_numbers = true,
           conflicts_with_all = ["keyed", "secret", "store_secret"])]
     seed: Option<i128>,
 
-    /// A text to store with the filter
+    /// Store this text with the filter
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
 
-    /// The layout: speed or space [default: speed, unless it needs over 15 % more bits]
+    /// Choose the layout: speed or space [default: speed, up to 15 % more bits]
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 
@@ -63,12 +65,13 @@ pub struct NativeArgs {
     #[arg(long, conflicts_with = "except")]
     dynamic: bool,
 
-    /// Make a dynamic filter that supports deletion: counts keys; 2.4 to 4.9 more bits per key
+    /// Make a dynamic filter that supports deletion: 2.4 to 4.9 more bits per key
     #[arg(long, conflicts_with = "except")]
     deletable: bool,
 
-    /// Keep the rate of a dynamic filter up to this many keys: each doubling costs one bit per key
-    /// [default: --expected-keys, or 1e9]
+    /// Keep the rate of a dynamic filter up to this many keys [default: --expected-keys, or 1e9]
+    ///
+    /// Each doubling costs one bit per key.
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     up_to: Option<u64>,
 }
