@@ -46,18 +46,18 @@ impl fmt::Display for At {
 pub enum BlockError {
     /// The bytes end inside a field.
     Truncated {
-        /// The field.
+        /// The name of the field that is cut off.
         field: &'static str,
         /// Where it begins.
         at: At,
         /// Bytes it needs.
         need: u64,
-        /// Bytes available.
+        /// The number of bytes that are there.
         have: u64,
     },
     /// A field holds a number that is not allowed.
     Value {
-        /// The field.
+        /// The name of the field with the wrong value.
         field: &'static str,
         /// Where it begins.
         at: At,
@@ -68,7 +68,7 @@ pub enum BlockError {
     },
     /// A format feature that is not supported.
     Unsupported {
-        /// The feature.
+        /// The feature that is not supported.
         what: &'static str,
         /// Where it is used.
         at: At,

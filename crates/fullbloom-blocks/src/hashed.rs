@@ -64,7 +64,7 @@ impl<'k> HashedKey<'k> {
         }
     }
 
-    /// The key.
+    /// The key that the hash was made of.
     #[inline]
     pub fn key(&self) -> &'k [u8] {
         self.key

@@ -18,7 +18,7 @@ pub enum Question {
 /// Which parts of a table's keys went into its filter.
 #[derive(Debug, Clone)]
 pub struct Holds {
-    /// Whole keys.
+    /// Whether the filter holds whole keys.
     pub whole_keys: bool,
     /// Prefixes, taken by this extractor; keys outside its domain have none.
     pub prefixes: Option<Arc<dyn PrefixExtractor>>,

@@ -46,10 +46,10 @@ pub unsafe extern "C" fn fullbloom_dialect_by_name(name: *const c_char, dialect:
         if dialect.is_null() {
             return Err(Error::null("dialect"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `name` is not null (checked above), and fullbloom.h demands text that ends in zero.
         let text = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         let found: Name = text.parse().map_err(|e| Error::new(Status::Argument, e))?;
-        // SAFETY: promised by the caller.
+        // SAFETY: `dialect` is not null (checked above), and fullbloom.h demands room for an int.
         unsafe { dialect.write(number(found)) };
         Ok(())
     })

@@ -26,7 +26,7 @@ pub struct Dynamic {
     pub refresh: u8,
     /// Whether keys can be removed.
     pub deletable: u8,
-    /// Zeros.
+    /// Bytes that must be zero, kept for later versions.
     pub reserved: [u8; 2],
 }
 
@@ -49,7 +49,8 @@ pub unsafe fn read(dynamic: *const Dynamic) -> Result<(u64, Mode), Error> {
     if dynamic.is_null() {
         return Ok((0, Mode::Set));
     }
-    // SAFETY: promised by the caller for the first field, which is read alone.
+    // SAFETY: The pointer is not null (checked above). Every version of the struct begins with its size, so
+    // this field is there even if the program was compiled with another version.
     let size = unsafe { (&raw const (*dynamic).struct_size).read() };
     let wrong = |why: std::fmt::Arguments<'_>| Err(Error::new(Status::Argument, why));
     if size != size_of::<Dynamic>() {

@@ -39,7 +39,7 @@ pub struct Facts {
     pub locked: u8,
     /// The number of the recorded type of its keys; 0 if it is not recorded.
     pub key_type: u8,
-    /// Zero.
+    /// Bytes that are zero, kept for later versions.
     pub reserved: [u8; 5],
 }
 
@@ -51,7 +51,8 @@ unsafe fn put(facts: *mut Facts, make: impl FnOnce() -> Result<Facts, Error>) ->
     if facts.is_null() {
         return Err(Error::null("facts"));
     }
-    // SAFETY: promised by the caller for the first field, which is read alone.
+    // SAFETY: The pointer is not null (checked above). Every version of the struct begins with its size, so
+    // this field is there even if the program was compiled with another version.
     let size = unsafe { (&raw const (*facts).struct_size).read() };
     if size != size_of::<Facts>() {
         let why = format_args!("facts.struct_size is {size}; this library expects {}", size_of::<Facts>());
@@ -71,7 +72,8 @@ unsafe fn put(facts: *mut Facts, make: impl FnOnce() -> Result<Facts, Error>) ->
 pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, facts: *mut Facts) -> Status {
     call(|| {
         let dialect = named(dialect)?;
-        // SAFETY: promised by the caller.
+        // SAFETY: `sizing::read` demands null or a struct as long as its first field says, as fullbloom.h
+        // does of its caller.
         let (request, _) = unsafe { sizing::read(sizing) }?;
         let planned = || {
             let plan = any::plan(dialect, &request)?;
@@ -92,7 +94,8 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
                 reserved: [0; 5],
             })
         };
-        // SAFETY: promised by the caller.
+        // SAFETY: `put` demands null or a struct as long as its first field says, as fullbloom.h does of its
+        // caller.
         unsafe { put(facts, planned) }
     })
 }
@@ -104,7 +107,8 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *mut Facts) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call; `get`
+        // refuses null and a wrong tag.
         let filter = unsafe { Filter::get(filter) }?.finished()?;
         let known = || {
             let (geometry, occupancy) = (filter.geometry(), filter.occupancy());
@@ -125,7 +129,8 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
                 reserved: [0; 5],
             })
         };
-        // SAFETY: promised by the caller.
+        // SAFETY: `put` demands null or a struct as long as its first field says, as fullbloom.h does of its
+        // caller.
         unsafe { put(facts, known) }
     })
 }

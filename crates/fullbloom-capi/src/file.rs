@@ -10,7 +10,8 @@ pub(crate) unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, Error> {
     if path.is_null() {
         return Err(Error::null("path"));
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: `path` is not null (checked above), and fullbloom.h demands text that ends in zero and stays
+    // during the call.
     let bytes = unsafe { CStr::from_ptr(path) };
     #[cfg(unix)]
     {

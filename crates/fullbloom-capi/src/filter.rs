@@ -26,10 +26,10 @@ unsafe fn give(out: *mut *mut Filter, make: impl FnOnce() -> Result<Filter, Erro
         if out.is_null() {
             return Err(Error::null("filter"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `out` is not null (checked above), and fullbloom.h demands room for a pointer.
         unsafe { out.write(ptr::null_mut()) };
         let made = Box::new(make()?);
-        // SAFETY: promised by the caller.
+        // SAFETY: `out` is not null (checked above), and fullbloom.h demands room for a pointer.
         unsafe { out.write(Box::into_raw(made)) };
         Ok(())
     })
@@ -47,10 +47,11 @@ pub unsafe extern "C" fn fullbloom_filter_create(
 ) -> Status {
     let options = || {
         let dialect = named(dialect)?;
-        // SAFETY: promised by the caller.
+        // SAFETY: `sizing::read` demands null or a struct as long as its first field says, as fullbloom.h
+        // does of its caller.
         Ok((sizing::options(dialect, unsafe { sizing::read(sizing) }?), dialect))
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: `give` demands null or room for a pointer, as fullbloom.h does of its caller.
     unsafe { give(filter, || options().and_then(|(options, dialect)| Filter::create(&options, dialect))) }
 }
 
@@ -64,7 +65,8 @@ pub unsafe extern "C" fn fullbloom_filter_create_dynamic(
     dynamic: *const Dynamic,
     filter: *mut *mut Filter,
 ) -> Status {
-    // SAFETY: promised by the caller.
+    // SAFETY: `give` and the two `read` demand null, or room for a pointer and structs as long as their first
+    // fields say, as fullbloom.h does of its caller.
     unsafe {
         give(filter, || {
             let options = dynamic::options(sizing::read(sizing)?, dynamic::read(dynamic)?);
@@ -98,11 +100,12 @@ pub unsafe extern "C" fn fullbloom_filter_view(
 ) -> Status {
     let make = || {
         let options = options(dialect, bits, probes)?;
-        // SAFETY: promised by the caller, for as long as the filter lives.
+        // SAFETY: fullbloom.h demands that `len` bytes at `bytes` stay valid and unchanged until the filter
+        // is freed; `array` refuses null.
         let bytes = unsafe { Borrowed::new(array(bytes.cast::<u8>(), len, "bytes")?) };
         Ok(Filter::read(AnyFilter::over(bytes, &options, Check::All)?))
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: `give` demands null or room for a pointer, as fullbloom.h does of its caller.
     unsafe { give(filter, make) }
 }
 
@@ -121,11 +124,11 @@ pub unsafe extern "C" fn fullbloom_filter_decode(
 ) -> Status {
     let make = || {
         let options = options(dialect, bits, probes)?;
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands `len` bytes at `bytes`; `array` refuses null and lengths beyond memory.
         let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
         Ok(Filter::read(AnyFilter::decode(bytes, &options)?))
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: `give` demands null or room for a pointer, as fullbloom.h does of its caller.
     unsafe { give(filter, make) }
 }
 
@@ -141,11 +144,11 @@ unsafe fn from_file(
 ) -> Status {
     let make = || {
         let options = options?;
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or text that ends in zero; `path` refuses null.
         let path: &Path = unsafe { file::path(path) }?;
         Ok(Filter::read(read(path, &options)?))
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: `give` demands null or room for a pointer, as fullbloom.h does of its caller.
     unsafe { give(filter, make) }
 }
 
@@ -162,7 +165,8 @@ pub unsafe extern "C" fn fullbloom_filter_load(
     filter: *mut *mut Filter,
 ) -> Status {
     let load = |path: &Path, options: &ReadOptions| AnyFilter::load(path, options);
-    // SAFETY: promised by the caller.
+    // SAFETY: `from_file` demands a path that is null or ends in zero, and null or room for a pointer, as
+    // fullbloom.h does of its caller.
     unsafe { from_file(path, options(dialect, bits, probes), filter, load) }
 }
 
@@ -179,7 +183,8 @@ pub unsafe extern "C" fn fullbloom_filter_open(
     filter: *mut *mut Filter,
 ) -> Status {
     let open = |path: &Path, options: &ReadOptions| AnyFilter::open(path, options, Check::All);
-    // SAFETY: promised by the caller.
+    // SAFETY: `from_file` demands a path that is null or ends in zero, and null or room for a pointer, as
+    // fullbloom.h does of its caller.
     unsafe { from_file(path, options(dialect, bits, probes), filter, open) }
 }
 
@@ -190,12 +195,13 @@ pub unsafe extern "C" fn fullbloom_filter_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_unlock(filter: *mut Filter, secret: *const u8) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call; `get_mut`
+        // refuses null and a wrong tag.
         let filter = unsafe { Filter::get_mut(filter) }?;
         if secret.is_null() {
             return Err(Error::null("secret"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `secret` is not null (checked above), and fullbloom.h demands sixteen bytes.
         filter.unlock(&Secret::new(unsafe { secret.cast::<[u8; 16]>().read() }))
     })
 }
@@ -213,10 +219,11 @@ pub unsafe extern "C" fn fullbloom_filter_insert(
     changed: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call, and `len`
+        // bytes of key; `get_mut` and `key` refuse null.
         let is_new = unsafe { Filter::get_mut(filter)?.insert(key(start, len)?) }?;
         if !changed.is_null() {
-            // SAFETY: promised by the caller.
+            // SAFETY: `changed` is not null, and fullbloom.h demands room for a bool.
             unsafe { changed.write(is_new) };
         }
         Ok(())
@@ -235,7 +242,8 @@ pub unsafe extern "C" fn fullbloom_filter_insert_batch(
     lens: *const usize,
     count: usize,
 ) -> Status {
-    // SAFETY: promised by the caller.
+    // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call, arrays of
+    // `count` elements, and the bytes of each key; `get_mut` and `Keys::new` refuse null.
     call(|| unsafe { Filter::get_mut(filter)?.insert_batch(Keys::new(keys, lens, count)?) })
 }
 
@@ -252,10 +260,11 @@ pub unsafe extern "C" fn fullbloom_filter_remove(
     removed: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call, and `len`
+        // bytes of key; `get_mut` and `key` refuse null.
         let was_there = unsafe { Filter::get_mut(filter)?.remove(key(start, len)?) }?;
         if !removed.is_null() {
-            // SAFETY: promised by the caller.
+            // SAFETY: `removed` is not null, and fullbloom.h demands room for a bool.
             unsafe { removed.write(was_there) };
         }
         Ok(())
@@ -268,7 +277,8 @@ pub unsafe extern "C" fn fullbloom_filter_remove(
 /// `filter` is null or a live handle that nobody else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_advance(filter: *mut Filter, now_ms: u64) -> Status {
-    // SAFETY: promised by the caller.
+    // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call; `get_mut`
+    // refuses null and a wrong tag.
     call(|| unsafe { Filter::get_mut(filter)?.advance(now_ms) })
 }
 
@@ -288,7 +298,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain(
         if answer.is_null() {
             return Err(Error::null("answer"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `answer` is not null (checked above), and fullbloom.h demands room for a bool, null or a
+        // live handle that nobody changes during the call, and `len` bytes of key.
         unsafe {
             answer.write(true);
             answer.write(Filter::get(filter)?.answering()?.may_contain(key(start, len)?));
@@ -302,8 +313,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain(
 /// # Safety
 /// `answers` is null or memory for `count` bools that nobody else uses while the slice lives.
 pub(crate) unsafe fn answers_of<'a>(answers: *mut bool, count: usize) -> Result<&'a mut [bool], Error> {
-    // SAFETY: promised by the caller. The memory may hold bytes that are not bools, so it is written before
-    // it is read.
+    // SAFETY: `answers_of` demands null or room for `count` bools that nobody else uses; `array` refuses null. The memory
+    // may hold bytes that are not bools, so it is written before it is read.
     unsafe {
         let len = array(answers.cast_const().cast::<u8>(), count, "answers")?.len();
         if len == 0 {
@@ -328,9 +339,10 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
     answers: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or room for `count` bools that nobody else uses during the call.
         let answers = unsafe { answers_of(answers, count) }?;
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call, arrays of
+        // `count` elements, and the bytes of each key.
         let (filter, keys) = unsafe { (Filter::get(filter)?.answering()?, Keys::new(keys, lens, count)?) };
         keys.in_groups(|first, group| {
             let places = &mut answers[first..first + group.len()];
@@ -346,7 +358,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
 /// `filter` is null or a live handle that nobody else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_finish(filter: *mut Filter) -> Status {
-    // SAFETY: promised by the caller.
+    // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call; `get_mut`
+    // refuses null and a wrong tag.
     call(|| unsafe { Filter::get_mut(filter) }?.finish())
 }
 
@@ -356,7 +369,8 @@ pub unsafe extern "C" fn fullbloom_filter_finish(filter: *mut Filter) -> Status 
 /// `filter` is null or a live handle that nobody else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_clear(filter: *mut Filter) -> Status {
-    // SAFETY: promised by the caller.
+    // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call; `get_mut`
+    // refuses null and a wrong tag.
     call(|| unsafe { Filter::get_mut(filter) }?.clear())
 }
 
@@ -369,10 +383,12 @@ pub unsafe extern "C" fn fullbloom_filter_clear(filter: *mut Filter) -> Status {
 pub unsafe extern "C" fn fullbloom_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
     call(|| {
         if ptr::eq(filter, other) {
-            // SAFETY: promised by the caller. The filter has all its own keys already.
+            // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call; `get`
+            // refuses null and a wrong tag. The filter has all its own keys already.
             return unsafe { Filter::get(other) }?.answering().map(|_| ());
         }
-        // SAFETY: promised by the caller; they are two filters.
+        // SAFETY: The pointers differ (checked above), so the exclusive and the shared reference are of two
+        // filters, each null or live as fullbloom.h demands.
         unsafe { Filter::get_mut(filter)?.merge(Filter::get(other)?) }
     })
 }
@@ -390,13 +406,15 @@ pub unsafe extern "C" fn fullbloom_filter_encode(
     written: *mut u64,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call; `get`
+        // refuses null and a wrong tag.
         let filter = unsafe { Filter::get(filter) }?.finished()?;
         if written.is_null() {
             return Err(Error::null("written"));
         }
         let len = if buffer.is_null() { 0 } else { len };
-        // SAFETY: promised by the caller. The buffer is only written to.
+        // SAFETY: fullbloom.h demands `len` bytes at `buffer` that nobody else uses during the call; `array`
+        // refuses null. The buffer is only written to.
         let buffer = unsafe {
             let len = array(buffer.cast_const().cast::<u8>(), len, "buffer")?.len();
             if len == 0 { &mut [] } else { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) }
@@ -405,7 +423,7 @@ pub unsafe extern "C" fn fullbloom_filter_encode(
         let mut out = Bounded::new(buffer);
         // The buffer takes everything, so only the memory for encoding can be missing.
         filter.write_to(&mut out).map_err(|e| Error::new(Status::Memory, e))?;
-        // SAFETY: promised by the caller.
+        // SAFETY: `written` is not null (checked above), and fullbloom.h demands room for a number.
         unsafe { written.write(out.written()) };
         if out.written() > room {
             let why = format_args!("the filter has {} bytes, the buffer {room}", out.written());
@@ -422,7 +440,8 @@ pub unsafe extern "C" fn fullbloom_filter_encode(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_save(filter: *const Filter, path: *const c_char) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call, and null or
+        // a path that ends in zero.
         let (filter, path) = unsafe { (Filter::get(filter)?.finished()?, file::path(path)?) };
         Ok(filter.save(path)?)
     })
@@ -435,7 +454,8 @@ pub unsafe extern "C" fn fullbloom_filter_save(filter: *const Filter, path: *con
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_free(filter: *mut *mut Filter) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null, or the address of null or of a live handle that nobody uses
+        // again; `free` refuses a wrong tag.
         unsafe {
             if filter.is_null() || (*filter).is_null() {
                 return Ok(());

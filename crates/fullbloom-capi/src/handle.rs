@@ -84,7 +84,8 @@ impl Filter {
     /// # Safety
     /// `filter` is null or points to live memory of a handle's size that nobody changes meanwhile.
     pub unsafe fn get<'a>(filter: *const Filter) -> Result<&'a Filter, Error> {
-        // SAFETY: promised by the caller; the tag is checked before anything else is read.
+        // SAFETY: `get` demands null or live memory of a handle's size that nobody changes; `check` refuses
+        // null and reads the tag before the reference is made.
         unsafe { check(filter).map(|()| &*filter) }
     }
 
@@ -93,7 +94,8 @@ impl Filter {
     /// # Safety
     /// As there, and nobody else uses it meanwhile.
     pub unsafe fn get_mut<'a>(filter: *mut Filter) -> Result<&'a mut Filter, Error> {
-        // SAFETY: as above.
+        // SAFETY: `get_mut` demands null or live memory of a handle's size that nobody else uses; `check`
+        // refuses null and reads the tag before the reference is made.
         unsafe { check(filter).map(|()| &mut *filter) }
     }
 
@@ -141,7 +143,7 @@ impl Filter {
         }
     }
 
-    /// Adds keys.
+    /// Inserts keys, or none of them if one is invalid.
     pub fn insert_batch(&mut self, keys: Keys<'_>) -> Result<(), Error> {
         if let State::Building(_, builder) = &mut self.state {
             keys.in_groups(|_, group| builder.add_batch(group));
@@ -235,7 +237,8 @@ impl Filter {
     /// # Safety
     /// `filter` came from a `Box` and nobody uses it again.
     pub unsafe fn free(filter: *mut Filter) -> Result<(), Error> {
-        // SAFETY: promised by the caller.
+        // SAFETY: `check` refuses null and a wrong tag. `give` made the handle with `Box::into_raw`, and
+        // `free` demands that nobody uses it again.
         unsafe {
             check(filter)?;
             (&raw mut (*filter).tag).write_volatile(!LIVE);
@@ -249,7 +252,8 @@ unsafe fn check(filter: *const Filter) -> Result<(), Error> {
     if filter.is_null() {
         return Err(Error::null("filter"));
     }
-    // SAFETY: promised by the caller of the callers.
+    // SAFETY: The pointer is aligned (tested first) and not null (checked above), and all callers of `check`
+    // demand live memory of a handle's size.
     let is_live = filter.is_aligned() && unsafe { (&raw const (*filter).tag).read() } == LIVE;
     is_live
         .then_some(())

@@ -15,7 +15,8 @@ const _: () = assert!(size_of::<KeyHash>() == 32 && align_of::<KeyHash>() == ali
 /// # Safety
 /// `hash` is null or points to a `fullbloom_hash` that nobody changes while it is used.
 unsafe fn read<'a>(hash: *const KeyHash) -> Result<&'a KeyHash, Error> {
-    // SAFETY: promised by the caller. A `KeyHash` is four integers, so any bytes are a valid one.
+    // SAFETY: `read` demands null, which `as_ref` refuses, or a hash that nobody changes. A `KeyHash` is four integers, so
+    // any bytes are a valid one.
     unsafe { hash.as_ref() }.ok_or_else(|| Error::null("hash"))
 }
 
@@ -38,9 +39,10 @@ pub unsafe extern "C" fn fullbloom_filter_hash(
         // SAFETY: the caller promised memory for one hash. Zeros belong to no filter, so a caller who ignores
         // the status gets an error from the next call, not an answer.
         unsafe { hash.write_bytes(0, 1) };
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call, and `len`
+        // bytes of key; `get` and `key` refuse null.
         let made = unsafe { Filter::get(filter)?.hash(key(start, len)?) }?;
-        // SAFETY: the caller promised memory for one hash.
+        // SAFETY: `hash` is not null (checked above), and fullbloom.h demands room for one hash.
         unsafe { hash.write(made) };
         Ok(())
     })
@@ -58,10 +60,11 @@ pub unsafe extern "C" fn fullbloom_filter_insert_hash(
     changed: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call, and null
+        // or a hash; `get_mut` and `read` refuse null.
         let is_new = unsafe { Filter::get_mut(filter)?.insert_hash(read(hash)?) }?;
         if !changed.is_null() {
-            // SAFETY: promised by the caller.
+            // SAFETY: `changed` is not null, and fullbloom.h demands room for a bool.
             unsafe { changed.write(is_new) };
         }
         Ok(())
@@ -78,7 +81,8 @@ pub unsafe extern "C" fn fullbloom_filter_insert_hash_batch(
     hashes: *const KeyHash,
     count: usize,
 ) -> Status {
-    // SAFETY: promised by the caller. A `KeyHash` is four integers, so any bytes are a valid one.
+    // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call, and null or `count` hashes;
+    // `get_mut` and `array` refuse null. A `KeyHash` is four integers, so any bytes are a valid one.
     call(|| unsafe { Filter::get_mut(filter)?.insert_hashes(array(hashes, count, "hashes")?) })
 }
 
@@ -97,7 +101,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_hash(
         if answer.is_null() {
             return Err(Error::null("answer"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `answer` is not null (checked above), and fullbloom.h demands room for a bool, null or a
+        // live handle that nobody changes during the call, and null or a hash.
         unsafe {
             answer.write(true);
             answer.write(Filter::get(filter)?.answering()?.may_contain_hash(read(hash)?)?);
@@ -119,7 +124,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_hash_batch(
     answers: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller, also for `array`: any bytes are a valid `KeyHash`.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call, and two
+        // arrays that are null or have `count` elements. Any bytes are a valid `KeyHash`.
         unsafe {
             let answers = answers_of(answers, count)?;
             let filter = Filter::get(filter)?.answering()?;

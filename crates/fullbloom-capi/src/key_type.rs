@@ -27,7 +27,8 @@ fn numbered(number: c_int) -> Result<KeyType, Error> {
 /// `filter` is null or a live handle that nobody else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_set_key_type(filter: *mut Filter, key_type: c_int) -> Status {
-    // SAFETY: promised by the caller.
+    // SAFETY: fullbloom.h demands null or a live handle that nobody else uses during the call; `get_mut`
+    // refuses null and a wrong tag.
     call(|| unsafe { Filter::get_mut(filter) }?.set_key_type(numbered(key_type)?))
 }
 
@@ -39,7 +40,8 @@ pub unsafe extern "C" fn fullbloom_filter_set_key_type(filter: *mut Filter, key_
 pub unsafe extern "C" fn fullbloom_filter_require_key_type(filter: *const Filter, key_type: c_int) -> Status {
     call(|| {
         let key_type = numbered(key_type)?;
-        // SAFETY: promised by the caller.
+        // SAFETY: fullbloom.h demands null or a live handle that nobody changes during the call; `get`
+        // refuses null and a wrong tag.
         let checked = unsafe { Filter::get(filter) }?.finished()?.require_key_type(key_type);
         checked.map_err(|e| Error::new(Status::KeyType, e))
     })

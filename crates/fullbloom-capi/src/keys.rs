@@ -22,7 +22,8 @@ pub unsafe fn key<'a>(start: *const c_void, len: usize) -> Result<&'a [u8], Erro
     if len > isize::MAX as usize {
         return Err(Error::new(Status::Argument, format_args!("a key cannot have {len} bytes")));
     }
-    // SAFETY: promised by the caller, and no longer than memory can be.
+    // SAFETY: `start` is not null and `len` at most `isize::MAX` (both checked above), and `key` demands that
+    // many readable bytes.
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), len) })
 }
 
@@ -40,7 +41,8 @@ pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<
     if count > isize::MAX as usize / size_of::<T>() {
         return Err(Error::new(Status::Argument, format_args!("an array cannot have {count} elements")));
     }
-    // SAFETY: promised by the caller, and no longer than memory can be.
+    // SAFETY: `start` is not null and the array no longer than memory can be (both checked above), and
+    // `array` demands `count` readable elements.
     Ok(unsafe { std::slice::from_raw_parts(start, count) })
 }
 
@@ -52,7 +54,7 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// No keys.
+    /// An empty batch.
     pub const NONE: Keys<'static> = Keys { starts: &[], lens: &[] };
 
     /// Keys of the caller. All of them are checked, so that a batch with an invalid key changes nothing.
@@ -64,11 +66,11 @@ impl<'a> Keys<'a> {
         lens: *const usize,
         count: usize,
     ) -> Result<Keys<'a>, Error> {
-        // SAFETY: promised by the caller.
+        // SAFETY: `new` demands of both arrays what `array` demands: null or `count` readable elements.
         let keys =
             unsafe { Keys { starts: array(starts, count, "keys")?, lens: array(lens, count, "lens")? } };
         for (i, (&start, &len)) in keys.starts.iter().zip(keys.lens).enumerate() {
-            // SAFETY: promised by the caller.
+            // SAFETY: `new` demands of each key what `key` demands: null or `len` readable bytes.
             unsafe { key(start, len) }.map_err(|_| {
                 Error::new(Status::Null, format_args!("keys[{i}] is NULL, or longer than memory can be"))
             })?;

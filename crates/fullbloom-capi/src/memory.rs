@@ -12,7 +12,8 @@ pub struct Borrowed {
 // SAFETY: a pointer to bytes that nobody writes to while the value lives, as `new` was promised: any thread
 // may read them.
 unsafe impl Send for Borrowed {}
-// SAFETY: as above.
+// SAFETY: `new` demands bytes that nobody writes to while the value lives, so threads may share references to
+// them.
 unsafe impl Sync for Borrowed {}
 
 impl Borrowed {

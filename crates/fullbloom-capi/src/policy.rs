@@ -52,7 +52,7 @@ pub unsafe extern "C" fn fullbloom_policy_create(
         if policy.is_null() {
             return Err(Error::null("policy"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `policy` is not null (checked above), and fullbloom.h demands room for a pointer.
         unsafe { policy.write(ptr::null_mut()) };
         let kind = match named(dialect)? {
             Name::LevelDb => Kind::LevelDb,
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn fullbloom_policy_create(
         };
         let made = Policy { tag: LIVE, kind, bits_per_key };
         made.filter(&Keys::NONE, &mut io::sink())?; // an invalid size is refused now, not by a callback
-        // SAFETY: promised by the caller.
+        // SAFETY: `policy` is not null (checked above), and fullbloom.h demands room for a pointer.
         unsafe { policy.write(Box::into_raw(Box::new(made))) };
         Ok(())
     })
@@ -78,7 +78,8 @@ impl Policy {
         if policy.is_null() {
             return Err(Error::null("policy"));
         }
-        // SAFETY: promised by the caller; the tag is checked before anything else is read.
+        // SAFETY: `policy` is not null (checked above), and `get` demands live memory of a policy's size; the
+        // tag is read before the reference is made.
         unsafe {
             if !policy.is_aligned() || (&raw const (*policy).tag).read() != LIVE {
                 return Err(Error::new(Status::Handle, "the pointer does not point to a live policy"));
@@ -121,7 +122,8 @@ impl Policy {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_policy_destroy(state: *mut c_void) {
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: `get` refuses null and a wrong tag. `create` made the state with `Box::into_raw`, and
+        // LevelDB destroys it once, as its last use.
         unsafe {
             Policy::get(state)?;
             let policy = state.cast::<Policy>();
@@ -141,7 +143,8 @@ pub unsafe extern "C" fn fullbloom_policy_destroy(state: *mut c_void) {
 pub unsafe extern "C" fn fullbloom_policy_name(state: *mut c_void) -> *const c_char {
     let mut name = c"fullbloom.none";
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: LevelDB passes the state that `create` made, which lives until `destroy`; `get` refuses
+        // null and a wrong tag.
         name = match unsafe { Policy::get(state) }?.kind {
             Kind::LevelDb => c"leveldb.BuiltinBloomFilter2",
             Kind::Native => c"fullbloom.native",
@@ -166,7 +169,8 @@ pub unsafe extern "C" fn fullbloom_policy_create_filter(
 ) -> *mut c_char {
     let mut made = Malloced::default();
     let status = call(|| {
-        // SAFETY: promised by the caller; a negative count means no keys.
+        // SAFETY: LevelDB passes the state, and arrays of `count` keys and lengths; a negative count means no
+        // keys.
         let (policy, keys) = unsafe {
             let count = usize::try_from(count).unwrap_or(0);
             (Policy::get(state)?, Keys::new(keys.cast(), lens, count)?)
@@ -181,7 +185,7 @@ pub unsafe extern "C" fn fullbloom_policy_create_filter(
         }
     }
     if !filter_len.is_null() {
-        // SAFETY: promised by the caller.
+        // SAFETY: `filter_len` is not null, and LevelDB passes the address of a number.
         unsafe { filter_len.write(made.len) };
     }
     made.take()
@@ -201,7 +205,8 @@ pub unsafe extern "C" fn fullbloom_policy_key_may_match(
 ) -> u8 {
     let mut answer = true;
     call(|| {
-        // SAFETY: promised by the caller.
+        // SAFETY: LevelDB passes the state, and key and filter with their lengths; `key` and `array` refuse
+        // null.
         let (policy, key, filter) = unsafe {
             (Policy::get(state)?, key(start.cast(), len)?, array(filter.cast::<u8>(), filter_len, "filter")?)
         };

@@ -47,7 +47,8 @@ pub unsafe fn read(sizing: *const Sizing) -> Result<Asked, Error> {
     if sizing.is_null() {
         return Err(Error::null("sizing"));
     }
-    // SAFETY: promised by the caller for the first field, which is read alone.
+    // SAFETY: The pointer is not null (checked above). Every version of the struct begins with its size, so
+    // this field is there even if the program was compiled with another version.
     let size = unsafe { (&raw const (*sizing).struct_size).read() };
     if size != size_of::<Sizing>() {
         let why = format_args!("sizing.struct_size is {size}; this library expects {}", size_of::<Sizing>());
@@ -69,7 +70,7 @@ pub unsafe fn read(sizing: *const Sizing) -> Result<Asked, Error> {
     let secret = if sizing.secret.is_null() {
         None
     } else {
-        // SAFETY: promised by the caller.
+        // SAFETY: `secret` is not null, and `read` demands sixteen bytes there.
         Some(Secret::new(unsafe { sizing.secret.cast::<[u8; 16]>().read() }))
     };
     Ok((Request { expected_keys: sizing.expected_keys, target }, secret))

@@ -72,13 +72,13 @@ const MAX_PROBES: u64 = 1075;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opt {
-    /// No cache.
+    /// The filter has no cache.
     None = 0,
     /// The same filter as [`Opt::None`].
     Space = 1,
     /// A cache, and a power of two of buckets.
     Speed = 2,
-    /// A cache.
+    /// The filter has a cache.
     Best = 3,
 }
 

@@ -43,7 +43,7 @@ enum Key<'a> {
     Four([u8; 4]),
     /// Eight bytes of a number.
     Eight([u8; 8]),
-    /// Others.
+    /// The bytes had to be made from the value.
     Made(Vec<u8>),
 }
 

@@ -34,7 +34,8 @@ pub(crate) unsafe fn check<const WRAPS: bool, B: Struct<WRAPS>>(
     len: c_int,
 ) -> c_int {
     guard(-1, || {
-        // SAFETY: promised by the caller.
+        // SAFETY: `check` demands what `add` does: null or a struct of this library, and a key that is null
+        // or has `len` bytes; `filter` and `Key::new` refuse null.
         unsafe {
             if let Some(raw) = B::filter(bloom)
                 && let Some(key) = Key::new(key.cast(), len)
@@ -58,7 +59,8 @@ pub(crate) unsafe fn add<const WRAPS: bool, B: Struct<WRAPS>>(
     len: c_int,
 ) -> c_int {
     guard(-1, || {
-        // SAFETY: promised by the caller.
+        // SAFETY: `add` demands null or a struct of this library, and a key that is null or has `len` bytes;
+        // `filter` and `Key::new` refuse null.
         unsafe {
             if let Some(raw) = B::filter(bloom)
                 && let Some(key) = Key::new(key.cast(), len)
@@ -75,10 +77,10 @@ pub(crate) unsafe fn add<const WRAPS: bool, B: Struct<WRAPS>>(
 #[cold]
 #[inline(never)]
 unsafe fn without_bits<const WRAPS: bool, B: Struct<WRAPS>>(bloom: *const B, has_key: bool) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: Both callers demand null or a struct of this library; `as_ref` refuses null.
     match unsafe { bloom.as_ref() } {
         Some(b) if b.matches_every_key() && has_key => 1,
-        // SAFETY: promised by the caller.
+        // SAFETY: Both callers demand null or a struct of this library; `filter` refuses null.
         _ if !has_key && unsafe { B::filter(bloom) }.is_some() => -1,
         _ => {
             message::not_initialized(bloom.cast());
@@ -93,7 +95,8 @@ unsafe fn without_bits<const WRAPS: bool, B: Struct<WRAPS>>(bloom: *const B, has
 /// As [`add`], and no other thread uses the struct.
 pub(crate) unsafe fn free<const WRAPS: bool, B: Struct<WRAPS>>(bloom: *mut B) {
     guard((), || {
-        // SAFETY: promised by the caller.
+        // SAFETY: `free` demands null or a struct of this library that no other thread uses; `as_mut` refuses
+        // null.
         if let Some(bits) = unsafe { bloom.as_mut() }.and_then(B::take_bits) {
             // SAFETY: a ready struct owns its bits, and is not ready any more.
             unsafe { memory::release(bits) };

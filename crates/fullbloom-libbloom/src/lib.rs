@@ -45,7 +45,7 @@ pub unsafe fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uin
     guard(0, || {
         let bytes = match usize::try_from(len) {
             Ok(len) if len > 0 && key.is_null() => return 0,
-            // SAFETY: promised by the caller.
+            // SAFETY: `key` is not null (checked above), and the function demands `len` readable bytes then.
             Ok(len) if len > 0 => unsafe { std::slice::from_raw_parts(key.cast::<u8>(), len) },
             _ => &[],
         };

@@ -20,6 +20,7 @@ pub(crate) fn zeroed(bytes: u64) -> *mut u8 {
 /// # Safety
 /// `at` is null or came from C's allocator and is not used again.
 pub(crate) unsafe fn release(at: *mut u8) {
-    // SAFETY: promised by the caller.
+    // SAFETY: `release` demands null, which `free` ignores, or memory of C's allocator that is not used
+    // again.
     unsafe { libc::free(at.cast()) }
 }

@@ -25,7 +25,7 @@ pub struct Bloom {
     pub hashes: c_int,
     /// Bits per key.
     pub bpe: c_double,
-    /// The bits.
+    /// The array of bits.
     pub bf: *mut u8,
     /// Whether the filter can be used.
     pub ready: c_int,
@@ -39,13 +39,15 @@ pub const VERSION: &CStr = c"1.6";
 impl Struct<true> for Bloom {
     #[inline(always)]
     unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw1<'a>> {
-        // SAFETY: promised by the caller.
+        // SAFETY: `bloom` is null or a struct that `init` has filled or that is zeroed, as bloom.h demands;
+        // `as_ref` refuses null.
         let bloom = unsafe { bloom.as_ref()? };
         // One branch for three signs: everything a call does before the hash takes a sixth of its time.
         if bloom.ready == 0 || bloom.hashes | bloom.bits | bloom.bytes < 0 || bloom.bf.is_null() {
             return None;
         }
-        // SAFETY: promised by the caller; an `AtomicU8` has the size of a byte.
+        // SAFETY: A ready struct has `bytes` bytes of bits, which `init` allocated and other threads use
+        // through this library alone. An `AtomicU8` has the size of a byte.
         let bits = unsafe { std::slice::from_raw_parts(bloom.bf.cast::<AtomicU8>(), bloom.bytes as usize) };
         Raw1::new(bits, bloom.bits as u64, bloom.hashes as u32)
     }
@@ -90,7 +92,8 @@ pub unsafe fn init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int 
 /// As [`add`].
 #[inline(always)]
 pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: The `# Safety` section above demands the same of the caller as the function that is called
+    // here.
     unsafe { calls::check(bloom, key, len) }
 }
 
@@ -101,7 +104,8 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
 /// it; if `len` is positive, `key` is null or has that many bytes.
 #[inline(always)]
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: The `# Safety` section above demands the same of the caller as the function that is called
+    // here.
     unsafe { calls::add(bloom, key, len) }
 }
 
@@ -111,7 +115,8 @@ pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
 /// As [`add`], and no other thread uses the struct.
 pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
     guard(1, || {
-        // SAFETY: promised by the caller.
+        // SAFETY: `bloom` is null or a struct that `init` has filled or that is zeroed, as bloom.h demands;
+        // `as_ref` refuses null.
         match unsafe { bloom.as_ref() } {
             Some(&Bloom { ready, bf, bytes, .. }) if ready != 0 && !bf.is_null() && bytes >= 0 => {
                 // SAFETY: a ready struct's `bf` has `bytes` bytes.
@@ -128,7 +133,8 @@ pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
 /// # Safety
 /// As [`reset`].
 pub unsafe fn free(bloom: *mut Bloom) {
-    // SAFETY: promised by the caller.
+    // SAFETY: The `# Safety` section above demands the same of the caller as the function that is called
+    // here.
     unsafe { calls::free(bloom) }
 }
 
@@ -138,7 +144,7 @@ pub unsafe fn free(bloom: *mut Bloom) {
 /// `bloom` is null or a struct.
 pub unsafe fn print(bloom: *const Bloom) {
     guard((), || {
-        // SAFETY: promised by the caller.
+        // SAFETY: bloom.h demands null or a struct; `as_ref` refuses null.
         let Some(b) = (unsafe { bloom.as_ref() }) else { return message::not_initialized(bloom.cast()) };
         // SAFETY: each format has the type of its argument.
         unsafe {

@@ -14,7 +14,7 @@ pub use v1::Bloom;
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::init` demands: valid pointers, or null where it says so.
     unsafe { v1::init(bloom, entries, error) }
 }
 
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn bloom_init_size(
     error: c_double,
     _cache_size: c_uint,
 ) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::init` demands: valid pointers, or null where it says so.
     unsafe { v1::init(bloom, entries, error) }
 }
 
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn bloom_init_size(
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::check` demands: valid pointers, or null where it says so.
     unsafe { v1::check(bloom, buffer, len) }
 }
 
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, l
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::add` demands: valid pointers, or null where it says so.
     unsafe { v1::add(bloom, buffer, len) }
 }
 
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::print` demands: valid pointers, or null where it says so.
     unsafe { v1::print(bloom) }
 }
 
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::free` demands: valid pointers, or null where it says so.
     unsafe { v1::free(bloom) }
 }
 
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v1::reset` demands: valid pointers, or null where it says so.
     unsafe { v1::reset(bloom) }
 }
 
@@ -95,6 +95,6 @@ pub extern "C" fn bloom_version() -> *const c_char {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `fullbloom_libbloom::murmurhash2` demands: valid pointers, or null where it says so.
     unsafe { fullbloom_libbloom::murmurhash2(key, len, seed) }
 }

@@ -14,7 +14,7 @@ pub use v2::Bloom;
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::init2` demands: valid pointers, or null where it says so.
     unsafe { v2::init2(bloom, entries, error) }
 }
 
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn bloom_init2(bloom: *mut Bloom, entries: c_uint, error: 
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::init2` demands: valid pointers, or null where it says so.
     unsafe { v2::init2(bloom, entries as c_uint, error) }
 }
 
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::check` demands: valid pointers, or null where it says so.
     unsafe { v2::check(bloom, buffer, len) }
 }
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, l
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::add` demands: valid pointers, or null where it says so.
     unsafe { v2::add(bloom, buffer, len) }
 }
 
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::print` demands: valid pointers, or null where it says so.
     unsafe { v2::print(bloom) }
 }
 
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::free` demands: valid pointers, or null where it says so.
     unsafe { v2::free(bloom) }
 }
 
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::reset` demands: valid pointers, or null where it says so.
     unsafe { v2::reset(bloom) }
 }
 
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::save` demands: valid pointers, or null where it says so.
     unsafe { v2::save(bloom, filename) }
 }
 
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) ->
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::load` demands: valid pointers, or null where it says so.
     unsafe { v2::load(bloom, filename) }
 }
 
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) ->
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_merge(bloom_dest: *mut Bloom, bloom_src: *mut Bloom) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `v2::merge` demands: valid pointers, or null where it says so.
     unsafe { v2::merge(bloom_dest, bloom_src) }
 }
 
@@ -120,6 +120,6 @@ pub extern "C" fn bloom_version() -> *const c_char {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
-    // SAFETY: promised by the caller.
+    // SAFETY: bloom.h demands of a program what `fullbloom_libbloom::murmurhash2` demands: valid pointers, or null where it says so.
     unsafe { fullbloom_libbloom::murmurhash2(key, len, seed) }
 }

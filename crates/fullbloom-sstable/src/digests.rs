@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DigestMismatch {
-    /// The component.
+    /// The name of the component, such as `Filter.db`.
     pub component: &'static str,
     /// The checksum in `Scylla.db`.
     pub recorded: u32,

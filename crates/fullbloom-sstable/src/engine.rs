@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Engine {
-    /// Apache Cassandra.
+    /// The sstable is Apache Cassandra's.
     Cassandra,
     /// ScyllaDB: there is a `Scylla.db`, or the version is one that only ScyllaDB writes, or one that it
     /// reads and the directory is that of a ScyllaDB table.

@@ -22,7 +22,7 @@ pub enum ComponentError {
     },
     /// It is encrypted, by ScyllaDB or DataStax Enterprise.
     Encrypted {
-        /// Its name.
+        /// The name of the component.
         component: &'static str,
     },
     /// This cannot be read from sstables of this version.
@@ -77,7 +77,7 @@ pub enum RebuildError {
     Build(BuildError),
     /// No rate was given and the sstable does not record one.
     NoRate {
-        /// Why not.
+        /// Why there is no rate.
         why: &'static str,
     },
     /// At a rate of 1 Cassandra keeps no filter.

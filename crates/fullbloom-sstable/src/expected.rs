@@ -42,7 +42,7 @@ pub enum Evidence {
     Data,
     /// The set bits of the filter suggest about this many keys.
     Filter {
-        /// The estimate.
+        /// The number of keys that the filter's set bits suggest.
         estimated: f64,
     },
 }

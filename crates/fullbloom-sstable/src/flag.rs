@@ -45,7 +45,7 @@ pub enum Flag {
     ScyllaUnreadable(String),
     /// Entries of the index are not in the order of their partitions.
     IndexOutOfOrder {
-        /// How many.
+        /// The number of entries that are out of order.
         entries: u64,
     },
     /// The rate at which the sstable was written cannot be read.

@@ -36,9 +36,9 @@ use std::str::{self, FromStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CqlType {
-    /// UTF-8 text.
+    /// Text in UTF-8.
     Text,
-    /// ASCII text.
+    /// Text in ASCII.
     Ascii,
     /// Bytes, written in hex.
     Blob,
@@ -58,7 +58,7 @@ pub enum CqlType {
     Double,
     /// `true` or `false`.
     Boolean,
-    /// A UUID.
+    /// A UUID of any version.
     Uuid,
     /// A UUID of version 1.
     TimeUuid,
@@ -66,7 +66,7 @@ pub enum CqlType {
     Inet,
     /// Milliseconds since 1970.
     Timestamp,
-    /// A day.
+    /// A day, such as 2024-02-29.
     Date,
 }
 
@@ -320,7 +320,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     pairs.remainder().is_empty().then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// `5a1c395e-0b1f-11ef-9a3f-0242ac120002`
+/// Reads a UUID such as `5a1c395e-0b1f-11ef-9a3f-0242ac120002`.
 fn uuid(text: &str) -> Option<[u8; 16]> {
     let lengths = text.split('-').map(str::len);
     if !lengths.eq([8, 4, 4, 4, 12]) {

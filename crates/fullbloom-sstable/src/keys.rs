@@ -44,7 +44,7 @@ struct Bti {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Scan {
-    /// Keys read.
+    /// The number of keys that were read.
     pub keys: u64,
     /// Entries of `Index.db` whose partition does not come after that of the entry before. Sstables are
     /// written front to back, so such an index is not as Cassandra wrote it.

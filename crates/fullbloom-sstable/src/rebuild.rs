@@ -33,7 +33,7 @@ pub enum Rate {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Proposal<'s> {
-    /// The sstable.
+    /// The sstable whose filter is rebuilt.
     pub sstable: &'s Sstable,
     /// Its partition keys.
     pub keys: u64,
@@ -180,7 +180,7 @@ pub struct Rebuilt<'s> {
 }
 
 impl Rebuilt<'_> {
-    /// The filter.
+    /// The rebuilt filter.
     pub fn filter(&self) -> &AnyFilter {
         &self.filter
     }

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// Components that the caller gave, by their names without the prefix.
 type Held = BTreeMap<String, SharedBytes>;
 
-/// The filter.
+/// The component with the filter.
 pub const FILTER: &str = "Filter.db";
-/// The rows.
+/// The component with the rows.
 pub const DATA: &str = "Data.db";
 /// The keys of the BIG format.
 pub const INDEX: &str = "Index.db";
@@ -54,7 +54,7 @@ pub struct Sstable {
     pub table: Option<String>,
     /// The table's id, where the directory carries it (since 2.1).
     pub table_id: Option<String>,
-    /// Version letters.
+    /// The letters of the version, such as `nb`.
     pub version: String,
     /// Generation: a number, or since 4.1 possibly a time-ordered text.
     pub id: String,
@@ -82,7 +82,7 @@ pub enum Scylla {
     Absent,
     /// It exists but cannot be read.
     Unreadable(FileError),
-    /// Its contents.
+    /// The component was read, and these are its contents.
     Read(Box<ScyllaDb>),
 }
 

@@ -167,7 +167,7 @@ pub(crate) struct Payloads<'a> {
     above: Vec<(u64, u16)>,
     /// The node to go to next.
     next: Option<u64>,
-    /// Nodes visited.
+    /// The number of nodes that were visited.
     met: u64,
 }
 

@@ -33,7 +33,7 @@ impl Default for Options {
     }
 }
 
-/// The result.
+/// What verifying one sstable has found.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verification {

@@ -20,7 +20,7 @@ pub struct Options {
 pub struct Walk {
     /// By keyspace, table and generation.
     pub sstables: Vec<Sstable>,
-    /// By path.
+    /// Files that were not looked into, sorted by path.
     pub skipped: Vec<Skipped>,
 }
 
@@ -35,9 +35,9 @@ impl Walk {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Its path.
+    /// The path that was skipped.
     pub path: PathBuf,
-    /// The reason.
+    /// Why it was skipped.
     pub why: Why,
 }
 

@@ -19,7 +19,7 @@ pub enum Checksum {
     /// CRC-32C, rotated and offset so that a CRC over bytes that contain CRCs stays reliable. LevelDB's only
     /// kind.
     Crc32c,
-    /// XXH32.
+    /// The XXH32 checksum of a block.
     XxHash,
     /// The low half of XXH64.
     XxHash64,
@@ -79,7 +79,7 @@ impl Checksum {
 /// Multiplies the last byte into an XXH3 checksum, so that contents need not be copied.
 const XXH3_LAST_BYTE: u32 = 0x6b90_83d9;
 
-/// LevelDB's mask.
+/// The form in which LevelDB stores a CRC: rotated, plus a constant.
 pub(crate) fn mask(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -42,22 +42,22 @@ impl Default for Limits {
 pub enum Compression {
     /// Not at all.
     None,
-    /// Snappy.
+    /// Compressed by Snappy, without its framing.
     Snappy,
-    /// Raw deflate.
+    /// Compressed by deflate, without zlib's header.
     Zlib,
-    /// bzip2.
+    /// Compressed by bzip2.
     Bzip2,
-    /// LZ4.
+    /// Compressed by LZ4.
     Lz4,
     /// LZ4, by a more thorough compressor; the bytes are expanded the same way.
     Lz4hc,
-    /// Zstandard.
+    /// Compressed by Zstandard.
     Zstd,
 }
 
 impl Compression {
-    /// All methods.
+    /// All methods, for listings.
     pub const ALL: [Compression; 7] = [
         Compression::None,
         Compression::Snappy,

@@ -40,7 +40,7 @@ pub struct Database {
 pub struct FamilyOfLog {
     /// Its number in logs.
     pub id: u32,
-    /// Its name.
+    /// The name of the column family.
     pub name: String,
     /// Logs with smaller numbers hold nothing of it that is not in tables.
     least_log: u64,
@@ -52,9 +52,9 @@ pub struct FamilyOfLog {
 pub struct DatabaseLog {
     /// Where it is.
     pub path: PathBuf,
-    /// Its bytes.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// Its number.
+    /// The number in the name of the file.
     pub number: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct DatabaseLog {
 pub struct DatabaseTable {
     /// Where it is.
     pub path: PathBuf,
-    /// Its bytes.
+    /// The length of the file in bytes.
     pub file_len: u64,
     /// Where it belongs; `None` if the MANIFEST does not have it, or cannot be read.
     pub place: Option<Place>,
@@ -82,7 +82,7 @@ impl DatabaseTable {
 pub struct Place {
     /// The column family's name.
     pub family: String,
-    /// The level.
+    /// The level of the tree, from 0.
     pub level: u32,
     /// The table's bytes, as the MANIFEST has it.
     pub file_len: u64,

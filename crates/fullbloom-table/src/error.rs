@@ -26,18 +26,18 @@ pub enum Problem {
     },
     /// The bytes end inside a field.
     Truncated {
-        /// The field.
+        /// The name of the field that is cut off.
         field: &'static str,
         /// Where it begins.
         at: At,
         /// Bytes it needs.
         need: u64,
-        /// Bytes available.
+        /// The number of bytes that are there.
         have: u64,
     },
     /// A field holds a number that is not allowed.
     Value {
-        /// The field.
+        /// The name of the field with the wrong value.
         field: &'static str,
         /// Where it begins.
         at: At,
@@ -99,7 +99,7 @@ pub enum Problem {
     },
     /// Compressed bytes cannot be expanded.
     Compressed {
-        /// The method.
+        /// The name of the compression method.
         method: &'static str,
         /// Where the block begins.
         at: u64,
@@ -119,19 +119,19 @@ pub enum Problem {
     },
     /// A format feature that is not supported.
     Unsupported {
-        /// The feature.
+        /// The feature that is not supported.
         what: &'static str,
         /// Where it is used.
         at: At,
     },
     /// The table has no such part.
     Missing {
-        /// The part.
+        /// The part that the table does not have.
         what: &'static str,
     },
     /// The memory could not be allocated.
     Memory {
-        /// Bytes requested.
+        /// The number of bytes that were requested.
         bytes: u64,
     },
     /// The requested filter cannot be built.
@@ -145,7 +145,7 @@ pub enum Problem {
     },
     /// The caller's input cannot go into a table.
     Input {
-        /// Why not.
+        /// Why the input is refused.
         why: &'static str,
     },
     /// A filter that was just built does not hold its keys: memory or processor is faulty.

@@ -37,7 +37,7 @@ pub enum IndexType {
 pub struct IndexShape {
     /// The index, or its top level.
     pub handle: Handle,
-    /// Its type.
+    /// How the index is laid out.
     pub index_type: IndexType,
     /// The encoding of its entries.
     pub format: IndexFormat,

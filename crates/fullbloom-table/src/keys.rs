@@ -244,7 +244,7 @@ impl<S: Source> TableEntries<'_, S> {
         self.table.filter_key_of(self.current())
     }
 
-    /// The value.
+    /// The value of the current entry.
     pub fn value(&self) -> &[u8] {
         self.block.as_ref().map_or(&[], Entries::value)
     }

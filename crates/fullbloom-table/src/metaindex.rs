@@ -24,7 +24,7 @@ impl FilterLayout {
         (FilterLayout::PerBlock, "filter."),
     ];
 
-    /// All layouts.
+    /// All layouts that a table may have a filter in.
     pub(crate) fn all() -> impl Iterator<Item = FilterLayout> {
         Self::SEARCHED.into_iter().map(|(layout, _)| layout)
     }
@@ -58,7 +58,7 @@ pub struct FilterEntry {
 /// The contents of the metaindex.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metaindex {
-    /// The filter.
+    /// Where the filter is, if the table has one.
     pub filter: Option<FilterEntry>,
     /// The properties; absent in LevelDB's tables.
     pub properties: Option<Handle>,

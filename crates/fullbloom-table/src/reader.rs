@@ -421,17 +421,17 @@ impl<S: Source> Table<S> {
         self.source.byte_len()
     }
 
-    /// The footer.
+    /// The footer, as it was read when the table was opened.
     pub fn footer(&self) -> &Footer {
         &self.footer
     }
 
-    /// The metaindex.
+    /// The metaindex, as it was read when the table was opened.
     pub fn metaindex(&self) -> &Metaindex {
         &self.metaindex
     }
 
-    /// The properties.
+    /// The properties, as they were read when the table was opened.
     pub fn properties(&self) -> &Properties {
         &self.properties
     }

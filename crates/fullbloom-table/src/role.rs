@@ -26,7 +26,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles.
+    /// All roles, for listings.
     pub const ALL: [Role; 10] = [
         Role::Data,
         Role::Index,

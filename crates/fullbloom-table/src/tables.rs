@@ -117,7 +117,7 @@ impl<S: Source> Member<S> {
         }))
     }
 
-    /// The table.
+    /// The table, as it was opened.
     pub fn table(&self) -> &Table<S> {
         &self.table
     }
@@ -188,7 +188,7 @@ impl<S: Source> Member<S> {
 #[derive(Debug)]
 pub struct Tables<S = Vec<u8>> {
     memory: MemTable,
-    /// Newest first.
+    /// Memory tables that take no more writes, the newest first.
     immutable: Vec<MemTable>,
     /// Level 0 newest first; from level 1 on by key, without overlap.
     levels: Vec<Vec<Member<S>>>,

@@ -46,7 +46,7 @@ pub enum WriteKind {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LogEnd {
-    /// Whole batches.
+    /// The number of batches that were read whole.
     pub batches: u64,
     /// Writes in them.
     pub writes: u64,

@@ -52,7 +52,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// All shapes.
+    /// All shapes, in the order of tables.
     pub const ALL: [Shape; 3] = [Shape::Random, Shape::Sequential, Shape::CommonPrefix];
 
     /// Key number `i`; different numbers give different keys.

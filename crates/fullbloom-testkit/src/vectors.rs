@@ -33,13 +33,13 @@ pub fn typed<T: DeserializeOwned>(name: &str) -> T {
 pub trait Record {
     /// The field, which must exist.
     fn field(&self, name: &str) -> &Value;
-    /// A list.
+    /// The list of this name; panics if there is none.
     fn list(&self, name: &str) -> &[Value];
-    /// A text.
+    /// The text of this name; panics if there is none.
     fn text(&self, name: &str) -> &str;
     /// A non-negative integer.
     fn count(&self, name: &str) -> u64;
-    /// An integer.
+    /// The integer of this name; panics if there is none.
     fn int(&self, name: &str) -> i64;
     /// A number written as a JSON number, or as text that Rust and the original parse to the same value.
     fn real(&self, name: &str) -> f64;

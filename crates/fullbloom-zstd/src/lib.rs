@@ -19,7 +19,7 @@ fn failed(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> std::io::
     std::io::Error::new(std::io::ErrorKind::InvalidData, why)
 }
 
-/// Whole frames.
+/// Compression and decompression of whole frames.
 pub mod bulk {
     use super::failed;
     use ruzstd::decoding::{BlockDecodingStrategy, Dictionary, FrameDecoder};

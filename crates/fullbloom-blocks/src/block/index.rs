@@ -59,7 +59,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self.keys.key()
     }
 
-    /// The block.
+    /// The handle of the block that the current entry names.
     pub fn handle(&self) -> Handle {
         self.handle
     }

@@ -80,10 +80,10 @@ impl Default for Partitioning {
 /// How the filter is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// One filter.
+    /// One filter for the whole table.
     #[default]
     Full,
-    /// Partitions.
+    /// Several filters, with an index over them.
     Partitioned(Partitioning),
     /// One filter for every 2 KiB of data blocks.
     PerBlock,

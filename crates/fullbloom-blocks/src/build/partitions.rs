@@ -10,15 +10,15 @@ use crate::internal_key::FOOTER_LEN;
 use alloc::vec::Vec;
 use fullbloom::SizeError;
 
-/// One partition.
+/// A finished partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
     /// Its key in the top-level index, with an 8-byte footer: not less than any key in it, less than all
     /// after.
     pub key: Vec<u8>,
-    /// Its filter.
+    /// The encoded filter of the partition.
     pub content: Vec<u8>,
-    /// Its entries.
+    /// The number of entries in the filter.
     pub entries: u64,
 }
 

@@ -40,16 +40,16 @@ pub trait Family: Copy + Send + Sync + Sealed + 'static {
     fn base_and_step(hash: [u64; 2]) -> (u64, u64);
 }
 
-/// Marks [`Cassandra`].
+/// Selects the rules of [`Cassandra`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V4;
-/// Marks [`Cassandra3`].
+/// Selects the rules of [`Cassandra3`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V3;
-/// Marks [`Cassandra2`].
+/// Selects the rules of [`Cassandra2`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V2;
-/// Marks [`Cassandra1`].
+/// Selects the rules of [`Cassandra1`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1;
 

@@ -28,12 +28,12 @@ impl<'a> Counted<'a> {
         Counted { bits, set_bits: Cell::new(None) }
     }
 
-    /// The bits.
+    /// The bytes of the bit array.
     pub fn bits(&self) -> &'a [u8] {
         self.bits
     }
 
-    /// [`Dialect::count_ones`].
+    /// The number of set bits, counted by [`Dialect::count_ones`] at most once.
     pub fn set_bits<D: Dialect>(&self, dialect: &D) -> u64 {
         let set_bits = self.set_bits.get().unwrap_or_else(|| dialect.count_ones(self.bits));
         self.note(set_bits);

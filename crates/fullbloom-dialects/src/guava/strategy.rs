@@ -19,9 +19,9 @@ use fullbloom_core::sizing::{
 };
 use fullbloom_core::wire::{Cursor, Output, Stop};
 
-/// MURMUR128_MITZ_64.
+/// Guava's filter with the strategy MURMUR128_MITZ_64, its default.
 pub type Guava = Funnelled<Mitz64>;
-/// MURMUR128_MITZ_32.
+/// Guava's filter with the strategy MURMUR128_MITZ_32.
 pub type Guava32 = Funnelled<Mitz32>;
 
 /// The maximum length of a Java array.
@@ -40,10 +40,10 @@ pub trait Strategy: Copy + Send + Sync + Sealed + 'static {
     fn positions(hash: [u64; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64>;
 }
 
-/// Marks [`Guava`].
+/// Selects the rules of [`Guava`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mitz64;
-/// Marks [`Guava32`].
+/// Selects the rules of [`Guava32`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mitz32;
 

@@ -99,7 +99,8 @@ impl Array {
     /// setting bits.
     #[inline(always)]
     pub(crate) unsafe fn new(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: `new` demands what `compared` does of `bits` and `len`, and the comparison below that calls
+        // this has checked `bit_len`.
         let array = || unsafe { Self::compared(bits, len, bit_len) };
         (bit_len.wrapping_sub(1) >> 3 < len as u64).then(array).flatten()
     }

@@ -17,10 +17,10 @@ use fullbloom_core::keys::{KeyHasher, Keys};
 /// The operations of a kernel. The results always equal those of [`scalar::local_test`] and
 /// [`scalar::local_set`].
 pub(crate) trait Local: Body {
-    /// [`scalar::local_test`].
+    /// This kernel's version of [`scalar::local_test`].
     const TEST: TestFn;
 
-    /// [`scalar::local_test`].
+    /// Tests one block like [`scalar::local_test`], with this kernel.
     #[inline(always)]
     fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
         // SAFETY: the kernel's value proves that this CPU has what the kernel needs.

@@ -67,9 +67,9 @@ pub(crate) fn set(block: &mut SplitBlock, lower: u32) -> bool {
 
 /// The operations of a kernel. The results always equal those of [`test`] and [`set`].
 pub(crate) trait Split: Body {
-    /// [`test`].
+    /// This kernel's version of [`test`].
     const SPLIT_TEST: TestFn;
-    /// [`set`].
+    /// This kernel's version of [`set`].
     const SPLIT_SET: SetFn;
 
     /// Passes keys through the kernel's best pipe for testing.
@@ -126,9 +126,9 @@ pub(crate) fn chosen_test(block: &SplitBlock, lower: u32) -> bool {
 #[inline(always)]
 pub(crate) fn chosen_set(block: &mut SplitBlock, lower: u32) -> bool {
     let chosen = SET.load(Ordering::Relaxed);
-    // SAFETY: as in `chosen_test`.
+    // SAFETY: Only pointers to functions of this type are ever stored in `SET`.
     let chosen = unsafe { mem::transmute::<*mut (), SetFn>(chosen) };
-    // SAFETY: as in `chosen_test`.
+    // SAFETY: `first_set` runs on any CPU, and stores the function of a kernel that this CPU can run.
     unsafe { chosen(block, lower) }
 }
 
@@ -144,7 +144,7 @@ fn first_test(block: &SplitBlock, lower: u32) -> bool {
 fn first_set(block: &mut SplitBlock, lower: u32) -> bool {
     let (_, chosen) = functions(Cpu::in_use());
     SET.store(chosen as *mut (), Ordering::Relaxed);
-    // SAFETY: as in `first_test`.
+    // SAFETY: A `Cpu` holds the proof that this CPU can run its kernel.
     unsafe { chosen(block, lower) }
 }
 

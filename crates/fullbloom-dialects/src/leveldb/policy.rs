@@ -32,7 +32,7 @@ const MAX_BITS: u64 = (1 << 32) - 8;
 pub trait Tail: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
-    /// Its hash.
+    /// The hash of a key, with this system's quirks.
     fn hash(key: &[u8]) -> u32;
     /// Bits per key, rounded by its policy.
     fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError>;
@@ -275,7 +275,7 @@ pub enum Compatible<'a, D> {
     Nothing,
     /// Reserved probe counts: every key matches.
     Everything,
-    /// A filter.
+    /// A filter that answers from its bits.
     Filter(View<'a, D>),
 }
 

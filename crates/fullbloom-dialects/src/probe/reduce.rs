@@ -15,12 +15,12 @@ impl Mod32 {
         (divisor != 0).then(|| Mod32 { divisor, inverse: (u64::MAX / u64::from(divisor)).wrapping_add(1) })
     }
 
-    /// The divisor.
+    /// The number that remainders are taken by.
     pub fn divisor(self) -> u32 {
         self.divisor
     }
 
-    /// `n % divisor`.
+    /// The remainder, `n % divisor`, by multiplications.
     #[inline(always)]
     pub fn reduce(self, n: u32) -> u32 {
         let fraction = self.inverse.wrapping_mul(u64::from(n));
@@ -53,7 +53,7 @@ impl Mod63 {
         Some(Mod63 { divisor, multiplier, shift: log - 1 })
     }
 
-    /// The divisor.
+    /// The number that remainders are taken by.
     pub fn divisor(self) -> u64 {
         self.divisor
     }
@@ -86,12 +86,12 @@ impl Mod64 {
         Some(Mod64 { divisor, multiplier, shifts: [log.min(1), log.saturating_sub(1)] })
     }
 
-    /// The divisor.
+    /// The number that remainders are taken by.
     pub fn divisor(self) -> u64 {
         self.divisor
     }
 
-    /// `n % divisor`.
+    /// The remainder, `n % divisor`, by multiplications.
     #[inline(always)]
     pub fn reduce(self, n: u64) -> u64 {
         let high = ((u128::from(self.multiplier) * u128::from(n)) >> 64) as u64;
@@ -116,7 +116,7 @@ impl BitLen {
         Mod63::new(bit_len).map(|wide| BitLen { wide, narrow })
     }
 
-    /// The length.
+    /// The length of the array in bits.
     pub fn bits(self) -> u64 {
         self.wide.divisor()
     }

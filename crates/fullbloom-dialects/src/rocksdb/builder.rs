@@ -122,7 +122,7 @@ impl Builder {
         Builder { account: Some(Account::new(budget)), ..self }
     }
 
-    /// The policy.
+    /// The policy that filters are built by.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }

@@ -35,7 +35,7 @@ pub(crate) const BLOCK: u64 = 64;
 /// Probe counts that the five bits may hold; 0 and 31 are reserved.
 const PROBES: Range<u32> = 1..31;
 
-/// RocksDB's FastLocalBloom.
+/// RocksDB's full filter since format_version 5, FastLocalBloom: one cache line per key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RocksDb {
     blocks: u32,

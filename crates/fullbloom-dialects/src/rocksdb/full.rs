@@ -24,9 +24,9 @@ pub enum FullFilter<S = Owned> {
     Everything,
     /// The legacy Bloom filter.
     Legacy(Filter<RocksDbLegacy, S>),
-    /// FastLocalBloom.
+    /// A Bloom filter in cache lines.
     FastLocal(Filter<RocksDb, S>),
-    /// Ribbon.
+    /// A Ribbon filter.
     Ribbon(Filter<RocksDbRibbon, S>),
 }
 
@@ -103,7 +103,7 @@ fn over<D: Dialect>(dialect: D, data: &[u8]) -> Option<View<'_, D>> {
 }
 
 impl<S: AsRef<[u8]>> FullFilter<S> {
-    /// RocksDB's answer.
+    /// What RocksDB's reader answers for these bytes.
     #[inline]
     pub fn may_contain(&self, key: &[u8]) -> bool {
         dispatch!(self, |all| all, filter => filter.may_contain(key))

@@ -20,7 +20,7 @@ impl MemoryBalance {
         MemoryBalance(AtomicI64::new(units))
     }
 
-    /// The units.
+    /// The number of units, which may be negative.
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -46,10 +46,10 @@ pub trait Version: Copy + Send + Sync + Sealed + 'static {
     fn positions(hash: [u32; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64>;
 }
 
-/// Marks [`Spark`].
+/// Selects the rules of [`Spark`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1;
-/// Marks [`Spark2`].
+/// Selects the rules of [`Spark2`] at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V2;
 

@@ -32,10 +32,12 @@ pub(super) unsafe fn may_contain<const WRAPS: bool>(
 ) -> i32 {
     #[cfg(target_arch = "x86_64")]
     if Gather::known().is_some() {
-        // SAFETY: the CPU can gather; the rest is the caller's promise.
+        // SAFETY: `Gather::known` says that the CPU can gather. The promise of `may_contain`, passed on:
+        // `bits` is valid for `len` atomic bytes, and the key for its length.
         return unsafe { gather::<WRAPS>(bits, len, bit_len, key, key_len, probes) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: The promise of `may_contain`, passed on: `bits` is valid for `len` atomic bytes, and the key
+    // for its length.
     unsafe { first::<WRAPS>(bits, len, bit_len, key, key_len, probes) }
 }
 
@@ -52,7 +54,7 @@ pub(super) unsafe extern "C" fn walk<const WRAPS: bool>(
     key_len: i32,
     probes: u32,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `walk` demands what `may_contain` does: `bits` is valid for `len` atomic bytes.
     let bits = unsafe { std::slice::from_raw_parts(bits, len) };
     let key = Key { start: key, len: key_len, bytes: PhantomData };
     let mut all = 1;
@@ -76,10 +78,12 @@ unsafe extern "C" fn first<const WRAPS: bool>(
 ) -> i32 {
     #[cfg(target_arch = "x86_64")]
     if Gather::get().is_some() {
-        // SAFETY: the CPU can gather; the rest is the caller's promise.
+        // SAFETY: `Gather::get` has found that the CPU can gather. The promise of `may_contain`, passed on:
+        // `bits` is valid for `len` atomic bytes, and the key for its length.
         return unsafe { gather::<WRAPS>(bits, len, bit_len, key, key_len, probes) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: The promise of `may_contain`, passed on: `bits` is valid for `len` atomic bytes, and the key
+    // for its length.
     unsafe { walk::<WRAPS>(bits, len, bit_len, key, key_len, probes) }
 }
 
@@ -102,10 +106,12 @@ unsafe extern "C" fn gather<const WRAPS: bool>(
     probes: u32,
 ) -> i32 {
     if key_len == 8 {
-        // SAFETY: the caller's promise, and the key has eight bytes.
+        // SAFETY: The key has eight bytes, as the branch says. The promise of `may_contain`, passed on:
+        // `bits` is valid for `len` atomic bytes, and the key for its length.
         return unsafe { gather_known::<WRAPS, 8>(bits, len, bit_len, key, key_len, probes) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: The promise of `may_contain`, passed on: `bits` is valid for `len` atomic bytes, and the key
+    // for its length.
     unsafe { gather_other::<WRAPS>(bits, len, bit_len, key, key_len, probes) }
 }
 
@@ -132,7 +138,8 @@ unsafe extern "C" fn gather_other<const WRAPS: bool>(
         32 => gather_known::<WRAPS, 32>,
         _ => gather_any::<WRAPS>,
     };
-    // SAFETY: the caller's promise, and the key has the length that was matched.
+    // SAFETY: The key has the length that was matched, or any for `gather_any`. The promise of `may_contain`,
+    // passed on: `bits` is valid for `len` atomic bytes, and the key for its length.
     unsafe { lookup(bits, len, bit_len, key, key_len, probes) }
 }
 
@@ -149,14 +156,16 @@ unsafe extern "C" fn gather_known<const WRAPS: bool, const LEN: usize>(
     _: i32,
     probes: u32,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `may_contain` demands that `bits` is valid for `len` bytes and `bit_len` is 1 to eight times
+    // that.
     match unsafe { Array::compared(bits.cast(), len, bit_len) } {
         Some(array) => {
             // SAFETY: the key has this many bytes.
             let hash = hash_with_len(unsafe { &*key.cast::<[u8; LEN]>() }, LEN as u32);
             all_set::<WRAPS>(array, hash, probes).into()
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: The promise of `may_contain`, passed on: `bits` is valid for `len` atomic bytes, and the
+        // key for its length.
         None => unsafe { walk::<WRAPS>(bits, len, bit_len, key, LEN as i32, probes) },
     }
 }
@@ -173,13 +182,15 @@ unsafe extern "C" fn gather_any<const WRAPS: bool>(
     key_len: i32,
     probes: u32,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `may_contain` demands that `bits` is valid for `len` bytes and `bit_len` is 1 to eight times
+    // that.
     match unsafe { Array::compared(bits.cast(), len, bit_len) } {
         Some(array) => {
             let hash = Key { start: key, len: key_len, bytes: PhantomData }.hash();
             all_set::<WRAPS>(array, hash, probes).into()
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: The promise of `may_contain`, passed on: `bits` is valid for `len` atomic bytes, and the
+        // key for its length.
         None => unsafe { walk::<WRAPS>(bits, len, bit_len, key, key_len, probes) },
     }
 }

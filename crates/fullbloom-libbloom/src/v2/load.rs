@@ -35,7 +35,7 @@ pub unsafe fn load(bloom: *mut Bloom, filename: *const c_char) -> c_int {
         if filename.is_null() {
             return 1;
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `filename` is not null (checked above), and bloom.h demands text that ends in zero.
         let name = unsafe { CStr::from_ptr(filename) };
         if name.is_empty() {
             return 1;

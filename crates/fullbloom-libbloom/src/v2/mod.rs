@@ -39,7 +39,7 @@ pub struct Bloom {
     pub minor: c_uchar,
     /// Bits per key.
     pub bpe: c_double,
-    /// The bits.
+    /// The array of bits.
     pub bf: *mut u8,
 }
 
@@ -64,7 +64,8 @@ impl Bloom {
     #[inline(always)]
     unsafe fn shared<'a>(&self) -> Option<&'a [AtomicU8]> {
         let len = usize::try_from(self.bytes).ok().filter(|_| self.ready != 0 && !self.bf.is_null())?;
-        // SAFETY: promised by the caller; an `AtomicU8` has the size of a byte.
+        // SAFETY: A ready struct has `bytes` bytes of bits, which `init` allocated and other threads use
+        // through this library alone. An `AtomicU8` has the size of a byte.
         Some(unsafe { std::slice::from_raw_parts(self.bf.cast(), len) })
     }
 }
@@ -72,9 +73,10 @@ impl Bloom {
 impl Struct<false> for Bloom {
     #[inline(always)]
     unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw2<'a>> {
-        // SAFETY: promised by the caller.
+        // SAFETY: `bloom` is null or a struct that `init` has filled or that is zeroed, as bloom.h demands;
+        // `as_ref` refuses null.
         let bloom = unsafe { bloom.as_ref()? };
-        // SAFETY: promised by the caller.
+        // SAFETY: The struct is one that `init2` or `load` has filled, or zeroed: `shared` demands no more.
         let bits = unsafe { bloom.shared()? };
         Raw2::new(bits, bloom.bits, bloom.hashes.into())
     }
@@ -125,7 +127,8 @@ pub unsafe fn init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_in
 /// As [`add`].
 #[inline(always)]
 pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: The `# Safety` section above demands the same of the caller as the function that is called
+    // here.
     unsafe { calls::check(bloom, key, len) }
 }
 
@@ -136,7 +139,8 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
 /// it; if `len` is positive, `key` is null or has that many bytes.
 #[inline(always)]
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: The `# Safety` section above demands the same of the caller as the function that is called
+    // here.
     unsafe { calls::add(bloom, key, len) }
 }
 
@@ -146,7 +150,8 @@ pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
 /// As [`add`], and no other thread uses the struct.
 pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
     guard(1, || {
-        // SAFETY: promised by the caller.
+        // SAFETY: `bloom` is null or a struct that `init` has filled or that is zeroed, as bloom.h demands;
+        // `as_ref` refuses null.
         let Some(bits) = (unsafe { bloom.as_ref().and_then(|b| b.shared()) }) else { return 1 };
         // SAFETY: `shared` returned these bytes, and nobody else uses them now.
         unsafe { bits.as_ptr().cast_mut().write_bytes(0, bits.len()) };
@@ -159,7 +164,8 @@ pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
 /// # Safety
 /// As [`reset`].
 pub unsafe fn free(bloom: *mut Bloom) {
-    // SAFETY: promised by the caller.
+    // SAFETY: The `# Safety` section above demands the same of the caller as the function that is called
+    // here.
     unsafe { calls::free(bloom) }
 }
 
@@ -171,7 +177,8 @@ pub unsafe fn free(bloom: *mut Bloom) {
 pub unsafe fn merge(dest: *mut Bloom, src: *const Bloom) -> c_int {
     guard(-1, || {
         for bloom in [dest.cast_const(), src] {
-            // SAFETY: promised by the caller.
+            // SAFETY: `bloom` is null or a struct that `init` has filled or that is zeroed, as bloom.h
+            // demands; `as_ref` refuses null.
             if unsafe { bloom.as_ref() }.is_none_or(|b| b.ready == 0) {
                 message::not_initialized(bloom.cast());
                 return -1;
@@ -183,7 +190,7 @@ pub unsafe fn merge(dest: *mut Bloom, src: *const Bloom) -> c_int {
         if made(ours) != made(theirs) {
             return 1;
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: Both are ready (checked above), so their bits are those that `init2` or `load` allocated.
         let (Some(ours), Some(theirs)) = (unsafe { (ours.shared(), theirs.shared()) }) else { return -1 };
         if !std::ptr::eq(ours, theirs) {
             or_into(ours, theirs, writers());
@@ -212,7 +219,7 @@ fn or_into(ours: &[AtomicU8], theirs: &[AtomicU8], writers: Writers) {
 /// `bloom` is null or a struct.
 pub unsafe fn print(bloom: *const Bloom) {
     guard((), || {
-        // SAFETY: promised by the caller.
+        // SAFETY: bloom.h demands null or a struct; `as_ref` refuses null.
         let Some(b) = (unsafe { bloom.as_ref() }) else { return message::not_initialized(bloom.cast()) };
         let kib = (b.bytes / 1024) as c_uint; // 32 bits, as in the original
         // SAFETY: each format has the type of its argument.

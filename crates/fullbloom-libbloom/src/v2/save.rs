@@ -25,15 +25,17 @@ pub unsafe fn save(bloom: *const Bloom, filename: *const c_char) -> c_int {
         if filename.is_null() {
             return 1;
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `filename` is not null (checked above), and bloom.h demands text that ends in zero.
         let name = unsafe { CStr::from_ptr(filename) };
-        // SAFETY: promised by the caller.
+        // SAFETY: `bloom` is null or a struct that `init` has filled or that is zeroed, as bloom.h demands;
+        // `as_ref` refuses null.
         let Some(bloom) = (unsafe { bloom.as_ref() }) else { return 1 };
         let bits: &[u8] = match bloom.bytes {
             0 => &[], // a struct of zeros is saved too
-            // SAFETY: promised by the caller, as is that nobody changes the bytes now.
+            // SAFETY: `save` demands a struct of this library that no other thread adds to now.
             _ => match unsafe { bloom.shared() } {
-                // SAFETY: as above.
+                // SAFETY: `shared` returned these bytes, and `save` demands that no other thread writes to
+                // them now.
                 Some(bits) => unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) },
                 None => return 1, // freed, or never initialized: `bf` points to no bits
             },

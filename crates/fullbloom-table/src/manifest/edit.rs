@@ -25,9 +25,9 @@ use crate::internal_key::InternalKey;
 pub struct ManifestFile {
     /// Its number, which is its name.
     pub number: u64,
-    /// Its level.
+    /// The level that the table is added to.
     pub level: u32,
-    /// Its bytes.
+    /// The length of the table file in bytes.
     pub file_len: u64,
     /// Which of several directories it is in (`db_paths`); 0 is the first.
     pub path_id: u32,

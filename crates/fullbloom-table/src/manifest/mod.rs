@@ -25,7 +25,7 @@ pub struct Manifest {
     pub families: Vec<Family>,
     /// LevelDB's log before the last, if it was still being written to tables; 0 for none.
     pub previous_log: u64,
-    /// Records read.
+    /// The number of records that were read.
     pub records: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Manifest {
 pub struct Family {
     /// Its number; the default one is 0.
     pub id: u32,
-    /// Its name.
+    /// The name of the column family.
     pub name: String,
     /// Write-ahead logs with smaller numbers hold nothing of it that is not in tables.
     pub log_number: u64,

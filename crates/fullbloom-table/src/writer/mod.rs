@@ -85,7 +85,7 @@ pub struct Written<W> {
 }
 
 impl<W> Written<W> {
-    /// The output.
+    /// Returns the output that the table was written to.
     pub fn into_inner(self) -> W {
         self.out
     }

@@ -11,7 +11,7 @@ use fullbloom_dialects::Name;
 /// The engine to write tables for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// LevelDB's.
+    /// The format of LevelDB's tables.
     LevelDb,
     /// RocksDB's, with this `format_version`, 0 to 6.
     RocksDb {
@@ -33,14 +33,14 @@ impl Format {
 /// How the index is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IndexLayout {
-    /// One block.
+    /// One index block.
     #[default]
     Binary,
     /// One block, with the first key of each data block in it.
     FirstKey,
     /// Partitions of about this many bytes, and an index over them. A partitioned filter needs it.
     TwoLevel {
-        /// RocksDB's `metadata_block_size`.
+        /// The size that ends a partition: RocksDB's `metadata_block_size`.
         target: u64,
     },
 }
@@ -62,7 +62,7 @@ pub struct WriterOptions {
     pub compression: Compression,
     /// The checksum of blocks; LevelDB and version 0 always use CRC-32C.
     pub checksum: Checksum,
-    /// The index.
+    /// How the index is laid out.
     pub index: IndexLayout,
     /// The filter, if any.
     pub filter: Option<FilterOptions>,

@@ -6,15 +6,15 @@ use xxhash_rust::xxh64::xxh64;
 /// A format; `bits` is the length of its array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Guava, MURMUR128_MITZ_64.
+    /// Guava with the strategy MURMUR128_MITZ_64.
     Guava,
-    /// Guava, MURMUR128_MITZ_32.
+    /// Guava with the strategy MURMUR128_MITZ_32.
     Guava32,
     /// Spark, version 1.
     Spark,
     /// Spark, version 2 with this seed.
     Spark2(i32),
-    /// Parquet.
+    /// Parquet's split blocks.
     Parquet,
     /// ORC, keys that are bytes.
     Orc,

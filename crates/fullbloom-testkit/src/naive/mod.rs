@@ -23,16 +23,16 @@ pub enum Family {
     Libbloom,
     /// libbloom 1.6: positions wrap at 2^32.
     Libbloom1,
-    /// LevelDB.
+    /// LevelDB's policy filter.
     LevelDb,
     /// RocksDB's per-block filter.
     RocksDbBlock,
-    /// java-lsm-tree.
+    /// The filter of java-lsm-tree.
     JavaLsm,
 }
 
 impl Family {
-    /// All families.
+    /// All families, for tests that walk over them.
     pub const ALL: [Family; 11] = [
         Family::Cassandra,
         Family::Cassandra3,
@@ -59,7 +59,7 @@ impl Family {
     }
 }
 
-/// The filter.
+/// A filter that is slow and obvious, for tests to compare with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Naive {
     family: Family,

@@ -30,7 +30,7 @@ impl Local for Neon {
         if filter.probes <= 16 {
             // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU.
             let idle = unsafe { neon::idle(filter.probes) };
-            // SAFETY: see above.
+            // SAFETY: A `Neon` exists only if `detect` saw NEON on this CPU.
             let test = |block: &Block, hash| unsafe { neon::test_16(block, hash, idle) };
             pipeline::collect(EachTest { filter, test }, source, answers);
         } else {

@@ -86,7 +86,7 @@ fn load(block: &Block) -> Halves {
     let (halves, _) = block.as_chunks::<32>();
     // SAFETY: a half is 32 bytes.
     let lower = unsafe { _mm256_loadu_si256(halves[0].as_ptr().cast()) };
-    // SAFETY: as above.
+    // SAFETY: A half is 32 bytes, and a block has two.
     let upper = unsafe { _mm256_loadu_si256(halves[1].as_ptr().cast()) };
     [lower, upper]
 }

@@ -55,7 +55,7 @@ pub(crate) fn test_8(block: &Block, hash: u32, lanes: __mmask16) -> bool {
     let (halves, _) = block.as_chunks::<32>();
     // SAFETY: a half is 32 bytes.
     let lower = unsafe { _mm256_loadu_si256(halves[0].as_ptr().cast()) };
-    // SAFETY: as above.
+    // SAFETY: A half is 32 bytes, and a block has two.
     let upper = unsafe { _mm256_loadu_si256(halves[1].as_ptr().cast()) };
     // SAFETY: the first eight multipliers are 32 bytes.
     let multipliers = unsafe { _mm256_loadu_si256(MULTIPLIERS.as_ptr().cast()) };

@@ -30,11 +30,11 @@ impl Local for Avx2 {
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU; also below.
         let lanes = unsafe { avx2::lanes(filter.probes) };
         if filter.probes <= 8 {
-            // SAFETY: see above.
+            // SAFETY: An `Avx2` exists only if `detect` saw AVX2 on this CPU.
             let test = |block: &Block, hash| unsafe { avx2::test_8(block, hash, lanes) };
             pipeline::collect(EachTest { filter, test }, source, answers);
         } else if filter.probes <= 16 {
-            // SAFETY: see above.
+            // SAFETY: An `Avx2` exists only if `detect` saw AVX2 on this CPU.
             let test = |block: &Block, hash| unsafe { avx2::test_16(block, hash, lanes) };
             pipeline::collect(EachTest { filter, test }, source, answers);
         } else {
