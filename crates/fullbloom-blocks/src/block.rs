@@ -77,7 +77,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         Ok(Block { bytes, at, entries_len, restarts, hash_buckets })
     }
 
-    /// How many restarts there are.
+    /// The number of restart points.
     pub fn restarts(&self) -> usize {
         self.restarts
     }

@@ -48,9 +48,9 @@ pub enum BlockError {
     Truncated {
         /// The name of the field that is cut off.
         field: &'static str,
-        /// Where it begins.
+        /// The offset of its first byte.
         at: At,
-        /// Bytes it needs.
+        /// The number of bytes that the field needs.
         need: u64,
         /// The number of bytes that are there.
         have: u64,
@@ -59,25 +59,25 @@ pub enum BlockError {
     Value {
         /// The name of the field with the wrong value.
         field: &'static str,
-        /// Where it begins.
+        /// The offset of its first byte.
         at: At,
-        /// What it holds.
+        /// The value that the field has.
         got: i128,
-        /// What is accepted, in words.
+        /// The values that are accepted, in words.
         allowed: &'static str,
     },
     /// A format feature that is not supported.
     Unsupported {
         /// The feature that is not supported.
         what: &'static str,
-        /// Where it is used.
+        /// The offset of what uses it.
         at: At,
     },
     /// The bytes are damaged.
     Damaged {
-        /// Where the block begins.
+        /// The offset of the block.
         at: u64,
-        /// What is wrong with it.
+        /// Why it cannot be decoded.
         cause: DecodeError,
     },
     /// The requested filter cannot be built.

@@ -58,9 +58,9 @@ impl ValueType {
 pub struct InternalKey<'a> {
     /// The key as the database's user gave it; a timestamp is still on it.
     pub user_key: &'a [u8],
-    /// When it was written.
+    /// The sequence number of the write.
     pub sequence: u64,
-    /// What was written.
+    /// Whether the write was a value, a deletion or something else.
     pub value_type: ValueType,
 }
 

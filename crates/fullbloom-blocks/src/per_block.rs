@@ -90,7 +90,7 @@ impl<S: AsRef<[u8]>> PerBlock<S> {
         self.offsets.map_or(0, |(_, count)| count)
     }
 
-    /// Whether there is none.
+    /// Whether the block has no filters.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -92,7 +92,7 @@ impl Filter {
     /// As [`get`](Filter::get), to change it.
     ///
     /// # Safety
-    /// As there, and nobody else uses it meanwhile.
+    /// `filter` is null or points to live memory of a handle's size that nobody else uses meanwhile.
     pub unsafe fn get_mut<'a>(filter: *mut Filter) -> Result<&'a mut Filter, Error> {
         // SAFETY: `get_mut` demands null or live memory of a handle's size that nobody else uses; `check`
         // refuses null and reads the tag before the reference is made.

@@ -78,7 +78,7 @@ impl<'a> Keys<'a> {
         Ok(keys)
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn count(&self) -> usize {
         self.starts.len()
     }

@@ -139,7 +139,7 @@ impl Filter<Orc> {
 }
 
 impl Orc {
-    /// Where word `i` begins.
+    /// The offset of word `i` in the array.
     fn word_at(&self, i: usize) -> usize {
         let stride = self.class.stride() as usize;
         i * stride + (stride - 8)

@@ -19,7 +19,7 @@ pub struct Bloom {
     pub error: c_double,
     /// Length in bits.
     pub bits: c_int,
-    /// The same in bytes.
+    /// Length in bytes.
     pub bytes: c_int,
     /// Probes per key.
     pub hashes: c_int,

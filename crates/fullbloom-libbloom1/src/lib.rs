@@ -11,7 +11,7 @@ pub use v1::Bloom;
 /// See [`v1::init`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v1::init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
     // SAFETY: bloom.h demands of a program what `v1::init` demands: valid pointers, or null where it says so.
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_
 /// [`bloom_init`] under an older name; the cache size is not used.
 ///
 /// # Safety
-/// As there.
+/// The demands of [`bloom_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init_size(
     bloom: *mut Bloom,
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn bloom_init_size(
 /// See [`v1::check`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v1::check`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
     // SAFETY: bloom.h demands of a program what `v1::check` demands: valid pointers, or null where it says so.
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, l
 /// See [`v1::add`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v1::add`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
     // SAFETY: bloom.h demands of a program what `v1::add` demands: valid pointers, or null where it says so.
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len
 /// See [`v1::print`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v1::print`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
     // SAFETY: bloom.h demands of a program what `v1::print` demands: valid pointers, or null where it says so.
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
 /// See [`v1::free`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v1::free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
     // SAFETY: bloom.h demands of a program what `v1::free` demands: valid pointers, or null where it says so.
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
 /// See [`v1::reset`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v1::reset`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
     // SAFETY: bloom.h demands of a program what `v1::reset` demands: valid pointers, or null where it says so.
@@ -92,7 +92,7 @@ pub extern "C" fn bloom_version() -> *const c_char {
 /// See [`fullbloom_libbloom::murmurhash2`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`fullbloom_libbloom::murmurhash2`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
     // SAFETY: bloom.h demands of a program what `fullbloom_libbloom::murmurhash2` demands: valid pointers, or null where it says so.

@@ -11,7 +11,7 @@ pub use v2::Bloom;
 /// See [`v2::init2`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::init2`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::init2` demands: valid pointers, or null where it says so.
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn bloom_init2(bloom: *mut Bloom, entries: c_uint, error: 
 /// [`bloom_init2`] under its name in 1.6; the bits of the int are read as an unsigned number.
 ///
 /// # Safety
-/// As there.
+/// The demands of [`bloom_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::init2` demands: valid pointers, or null where it says so.
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_
 /// See [`v2::check`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::check`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::check` demands: valid pointers, or null where it says so.
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, l
 /// See [`v2::add`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::add`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::add` demands: valid pointers, or null where it says so.
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len
 /// See [`v2::print`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::print`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
     // SAFETY: bloom.h demands of a program what `v2::print` demands: valid pointers, or null where it says so.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
 /// See [`v2::free`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
     // SAFETY: bloom.h demands of a program what `v2::free` demands: valid pointers, or null where it says so.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
 /// See [`v2::reset`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::reset`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::reset` demands: valid pointers, or null where it says so.
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
 /// See [`v2::save`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::save`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::save` demands: valid pointers, or null where it says so.
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) ->
 /// See [`v2::load`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::load` demands: valid pointers, or null where it says so.
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) ->
 /// See [`v2::merge`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`v2::merge`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_merge(bloom_dest: *mut Bloom, bloom_src: *mut Bloom) -> c_int {
     // SAFETY: bloom.h demands of a program what `v2::merge` demands: valid pointers, or null where it says so.
@@ -117,7 +117,7 @@ pub extern "C" fn bloom_version() -> *const c_char {
 /// See [`fullbloom_libbloom::murmurhash2`].
 ///
 /// # Safety
-/// As there.
+/// The demands of [`fullbloom_libbloom::murmurhash2`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
     // SAFETY: bloom.h demands of a program what `fullbloom_libbloom::murmurhash2` demands: valid pointers, or null where it says so.

@@ -47,7 +47,7 @@ pub enum KeyPlace {
 /// One partition, as the trie has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Where its key is.
+    /// The component and the offset that hold the partition key.
     pub key: KeyPlace,
     /// The low byte of the second half of the key's Murmur3 hash; Cassandra 5 always keeps it.
     pub hash: Option<u8>,

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum ComponentError {
     /// It does not exist.
     Missing {
-        /// Its name, e.g. `Index.db`.
+        /// The name of the component, such as `Index.db`.
         component: &'static str,
     },
     /// It cannot be read, or its bytes are damaged.

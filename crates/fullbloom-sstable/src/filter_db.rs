@@ -43,9 +43,9 @@ pub enum FilterProblem {
     },
     /// Bytes follow the filter. Cassandra ignores them.
     Trailing {
-        /// Where the filter ends.
+        /// The offset of the byte behind the filter.
         at: u64,
-        /// How many follow.
+        /// The number of bytes behind the filter.
         extra: u64,
     },
     /// Its header holds values that Cassandra never writes.

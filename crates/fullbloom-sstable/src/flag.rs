@@ -19,7 +19,7 @@ pub enum Flag {
     /// keys are found when it is read as another family. Cassandra follows the letters, so rows are
     /// invisible.
     Mislabelled {
-        /// What the version letters say.
+        /// The dialect that belongs to the version letters.
         says: Name,
         /// The families that contain the keys; more than one only where few keys could be sampled.
         reads_as: Vec<Name>,

@@ -227,7 +227,7 @@ impl PartitionKeyType {
         self.0 == [Blob] || self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(fits)
     }
 
-    /// How many columns it has.
+    /// The number of columns of the key.
     pub fn columns(&self) -> usize {
         self.0.len()
     }

@@ -29,13 +29,13 @@ pub enum Rate {
     Geometry,
 }
 
-/// What a rebuild would do.
+/// What a rebuild would write, before anything is written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Proposal<'s> {
     /// The sstable whose filter is rebuilt.
     pub sstable: &'s Sstable,
-    /// Its partition keys.
+    /// The number of partition keys in the index.
     pub keys: u64,
     /// Entries of the index that are not in the order of their partitions. If there are any, the index is not
     /// as Cassandra wrote it, and keys may be missing from it.

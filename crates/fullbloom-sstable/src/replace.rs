@@ -37,7 +37,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What was written.
+/// The files that a replacement has written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Written {
@@ -318,7 +318,7 @@ fn remove_created(filter: PathBuf, toc: PathBuf) -> Result<Written, FileError> {
     Ok(Written { path: Some(filter), others: vec![toc], ..Written::default() })
 }
 
-/// What [`restore`] would put back.
+/// The files that [`restore`] would put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backup {

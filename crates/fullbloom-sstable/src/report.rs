@@ -47,7 +47,7 @@ pub struct Inspection {
     pub tokens: Option<TokenRange>,
     /// How many keys were looked up in the filter; `None` where it or the keys cannot be read.
     pub sampled: Option<u64>,
-    /// What is wrong.
+    /// The problems that were found.
     pub flags: Vec<Flag>,
 }
 
@@ -202,7 +202,7 @@ pub fn recorded(sstable: &Sstable) -> Result<Recorded, FileError> {
     Statistics::read(sstable).recorded
 }
 
-/// What is used of `Statistics.db`.
+/// The fields of `Statistics.db` that reports use.
 pub(crate) struct Statistics {
     /// The rate at which the sstable was written.
     pub(crate) recorded: Result<Recorded, FileError>,

@@ -135,7 +135,7 @@ impl ScyllaDb {
 
 struct Part<'a> {
     tag: u32,
-    /// Where its length is written.
+    /// The offset of the length of this section.
     len_at: usize,
     cursor: Cursor<'a>,
 }

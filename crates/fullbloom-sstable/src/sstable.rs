@@ -37,7 +37,7 @@ pub const TOC: &str = "TOC.txt";
 const TEMPORARY_TOC: &str = "TOC.txt.tmp";
 /// A sample of the index, and the first and last key.
 pub const SUMMARY: &str = "Summary.db";
-/// What ScyllaDB adds.
+/// The component that only ScyllaDB writes, with checksums and features.
 pub const SCYLLA: &str = "Scylla.db";
 
 /// An sstable: which it is, and which components it has.
@@ -64,9 +64,9 @@ pub struct Sstable {
     pub dialect: Name,
     /// The components that exist.
     pub components: BTreeSet<String>,
-    /// What `TOC.txt` lists.
+    /// The components that `TOC.txt` lists.
     pub toc: Toc,
-    /// What `Scylla.db` says.
+    /// The contents of `Scylla.db`, if the sstable has one.
     pub scylla: Scylla,
     /// ScyllaDB keeps the table: another sstable beside it has a `Scylla.db`, or the directory has the
     /// subdirectories that ScyllaDB makes.

@@ -21,7 +21,7 @@ use fullbloom_dialects::cassandra::descriptor::TableFormat;
 /// How the components of one version are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// Where the partition keys are.
+    /// The component that has the partition keys.
     pub(crate) keys: KeySource,
     /// The layout of `Statistics.db`; `None` where it is not read.
     pub(crate) statistics: Option<statistics::Layout>,

@@ -40,7 +40,7 @@ impl Default for Limits {
 /// How a block is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Not at all.
+    /// Stored as it is.
     None,
     /// Compressed by Snappy, without its framing.
     Snappy,

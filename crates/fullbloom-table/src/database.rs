@@ -38,7 +38,7 @@ pub struct Database {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FamilyOfLog {
-    /// Its number in logs.
+    /// The number that logs call the column family by.
     pub id: u32,
     /// The name of the column family.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct FamilyOfLog {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DatabaseLog {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// The length of the file in bytes.
     pub file_len: u64,
@@ -62,7 +62,7 @@ pub struct DatabaseLog {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DatabaseTable {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// The length of the file in bytes.
     pub file_len: u64,
@@ -77,7 +77,7 @@ impl DatabaseTable {
     }
 }
 
-/// Where a table belongs.
+/// The column family and the level of a table, as the MANIFEST has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The column family's name.
@@ -95,7 +95,7 @@ pub struct Place {
 pub struct MissingTable {
     /// The column family's name.
     pub family: String,
-    /// Its entry in the MANIFEST.
+    /// The table's entry in the MANIFEST.
     pub file: ManifestFile,
 }
 

@@ -11,15 +11,15 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is wrong, and where.
+/// A problem, and the offset where it was found.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
     /// The system could not read or write the bytes.
     Io {
-        /// What was being done.
+        /// The operation that failed, such as reading.
         action: &'static str,
-        /// Where in the file.
+        /// The offset in the file.
         at: u64,
         /// The system's error.
         cause: io::Error,
@@ -28,9 +28,9 @@ pub enum Problem {
     Truncated {
         /// The name of the field that is cut off.
         field: &'static str,
-        /// Where it begins.
+        /// The offset of its first byte.
         at: At,
-        /// Bytes it needs.
+        /// The number of bytes that the field needs.
         need: u64,
         /// The number of bytes that are there.
         have: u64,
@@ -39,25 +39,25 @@ pub enum Problem {
     Value {
         /// The name of the field with the wrong value.
         field: &'static str,
-        /// Where it begins.
+        /// The offset of its first byte.
         at: At,
-        /// What it holds.
+        /// The value that the field has.
         got: i128,
-        /// What is accepted, in words.
+        /// The values that are accepted, in words.
         allowed: &'static str,
     },
     /// The file does not end with a magic number of a block-based table.
     Magic {
-        /// Where the magic number begins.
+        /// The offset of the magic number.
         at: u64,
-        /// What is there.
+        /// The number that is there instead.
         got: u64,
         /// What that number stands for, if known.
         known_as: Option<&'static str>,
     },
     /// A handle points outside the part of the file where blocks can be.
     Handle {
-        /// What the handle is for.
+        /// The part that the handle points to.
         of: &'static str,
         /// The offset it holds.
         offset: u64,
@@ -68,9 +68,9 @@ pub enum Problem {
     },
     /// A block begins before the end of the one that must precede it, so the index loops or overlaps.
     Order {
-        /// What was being walked.
+        /// The part whose entries were read.
         of: &'static str,
-        /// Where the block begins.
+        /// The offset of the block.
         at: u64,
         /// Where it may begin at the earliest.
         earliest: u64,
@@ -88,9 +88,9 @@ pub enum Problem {
     },
     /// The stored checksum does not match the bytes.
     Checksum {
-        /// What was read.
+        /// The part that was read.
         of: &'static str,
-        /// Where it begins.
+        /// The offset of its first byte.
         at: u64,
         /// The checksum in the file.
         stored: u32,
@@ -101,16 +101,16 @@ pub enum Problem {
     Compressed {
         /// The name of the compression method.
         method: &'static str,
-        /// Where the block begins.
+        /// The offset of the block.
         at: u64,
         /// The decoder's error.
         why: String,
     },
     /// Something needs more memory than allowed: see [`Limits`](crate::Limits).
     TooLarge {
-        /// What it is.
+        /// The thing that is too large, in words.
         what: &'static str,
-        /// Where it begins.
+        /// The offset of its first byte.
         at: u64,
         /// The bytes it declares or has.
         size: u64,
@@ -121,7 +121,7 @@ pub enum Problem {
     Unsupported {
         /// The feature that is not supported.
         what: &'static str,
-        /// Where it is used.
+        /// The offset of what uses it.
         at: At,
     },
     /// The table has no such part.
@@ -138,9 +138,9 @@ pub enum Problem {
     Size(SizeError),
     /// The bytes of a block are damaged.
     Block {
-        /// Where it begins.
+        /// The offset of its first byte.
         at: u64,
-        /// What is wrong with it.
+        /// Why it cannot be decoded.
         cause: DecodeError,
     },
     /// The caller's input cannot go into a table.
@@ -242,7 +242,7 @@ impl TableError {
         self.path.as_deref()
     }
 
-    /// What is wrong.
+    /// Returns the problem without its place.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

@@ -34,7 +34,7 @@ pub struct Footer {
     pub format_version: u32,
     /// The checksum of blocks.
     pub checksum: Checksum,
-    /// Where the metaindex is.
+    /// The handle of the metaindex block.
     pub metaindex: Handle,
     /// Where the index is; from version 6 on it is in the metaindex.
     pub index: Option<Handle>,

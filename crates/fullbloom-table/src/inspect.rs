@@ -43,7 +43,7 @@ pub struct Inspection {
     pub expected_fpr: f64,
     /// The number of entries estimated from the bits.
     pub estimated_entries: Option<f64>,
-    /// What the filter holds.
+    /// Whether the filter holds whole keys, prefixes, or both.
     pub holds: Holds,
     /// The prefix extractor as the properties name it.
     pub prefix_extractor: Option<String>,

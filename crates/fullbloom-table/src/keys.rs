@@ -259,7 +259,7 @@ impl<S: Source> TableEntries<'_, S> {
         self.count
     }
 
-    /// Where the entry is.
+    /// The position of the current entry, for messages.
     pub fn at(&self) -> At {
         self.block.as_ref().map_or(At::from(0), Entries::at)
     }

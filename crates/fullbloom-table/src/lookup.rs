@@ -14,7 +14,7 @@ pub struct Found {
     pub value: Vec<u8>,
     /// The type of the entry: a put, a deletion, an operand …
     pub value_type: ValueType,
-    /// When it was written.
+    /// The sequence number of the write.
     pub sequence: u64,
 }
 

@@ -48,7 +48,7 @@ pub struct TableOptions {
     pub limits: Limits,
     /// Skips the checksums of blocks. Damage may then go undetected.
     pub skip_checksums: bool,
-    /// What the keys are.
+    /// Whether keys carry sequence numbers.
     pub key_form: KeyForm,
     /// The database's prefix extractor, for tables whose own extractor is not known by name.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
@@ -96,7 +96,7 @@ pub struct Table<S> {
 /// What a table has read from its source so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reads {
-    /// How many blocks.
+    /// The number of blocks that were read.
     pub blocks: u64,
     /// Their bytes as stored, with trailers.
     pub bytes: u64,

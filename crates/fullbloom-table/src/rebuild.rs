@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 pub enum Rebuilt {
     /// There is no filter, or its policy is not supported.
     Nothing,
-    /// The same bytes.
+    /// The rebuilt filter has the bytes of the old one.
     Identical {
         /// Bits per key that give them; others may too.
         bits_per_key: f64,

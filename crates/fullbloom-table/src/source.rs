@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Random access to the bytes of a table.
 pub trait Source: Send + Sync {
-    /// How many bytes there are.
+    /// The number of bytes in the source.
     fn byte_len(&self) -> u64;
 
     /// The bytes `offset .. offset + len`; the caller has compared them with [`byte_len`](Source::byte_len).

@@ -20,7 +20,7 @@ pub struct LogWrite<'a> {
     pub family: u32,
     /// Its sequence number: the largest one of a key is its newest write.
     pub sequence: u64,
-    /// What it does.
+    /// Whether the write puts, deletes or merges.
     pub kind: WriteKind,
     /// The key; of a range the first.
     pub key: &'a [u8],
@@ -28,7 +28,7 @@ pub struct LogWrite<'a> {
     pub end: &'a [u8],
 }
 
-/// What a write does.
+/// The effect of a write on its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteKind {

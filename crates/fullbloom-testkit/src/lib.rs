@@ -36,7 +36,7 @@ pub use hex::{from_hex, to_hex};
 #[doc = include_str!("../../../docs/tour.md")]
 struct Tour;
 
-/// The same for `docs/adopting.md`.
+/// Runs the examples of `docs/adopting.md` as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/adopting.md")]
 struct Adopting;

@@ -27,9 +27,9 @@ impl Header {
 #[derive(Debug, Clone)]
 pub(super) struct Keys<B> {
     pub(super) block: Block<B>,
-    /// Where the next entry begins.
+    /// The offset of the next entry.
     pub(super) next: usize,
-    /// Where the current entry begins.
+    /// The offset of the current entry.
     current: usize,
     /// The current key, if it is contiguous in the block and needs no copy.
     whole: Option<Range<usize>>,
@@ -151,7 +151,7 @@ impl<B: AsRef<[u8]>> Entries<B> {
         &self.keys.block.bytes.as_ref()[self.value.clone()]
     }
 
-    /// Where the entry is.
+    /// The position of the current entry, for messages.
     pub fn at(&self) -> At {
         self.keys.at()
     }

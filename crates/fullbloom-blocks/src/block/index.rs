@@ -69,7 +69,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self.format.first_keys.then(|| &self.keys.block.bytes.as_ref()[self.first_key.clone()])
     }
 
-    /// Where the entry is.
+    /// The position of the current entry, for messages.
     pub fn at(&self) -> At {
         self.keys.at()
     }

@@ -58,7 +58,7 @@ pub enum Rules {
     UpTo9_4,
 }
 
-/// When a partition is full.
+/// The size at which a partition ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partitioning {
     /// The size a partition should have, RocksDB's `metadata_block_size`. 4096 unless changed.

@@ -28,7 +28,7 @@ pub type Cassandra2 = Words<V2>;
 /// Versions `f` to `hf`: Cassandra 0.7.1 to 1.1.
 pub type Cassandra1 = Words<V1>;
 
-/// What separates the four families.
+/// The rules in which the four families of versions differ.
 pub trait Family: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;

@@ -28,7 +28,7 @@ pub type Guava32 = Funnelled<Mitz32>;
 const MAX_WORDS: u64 = i32::MAX as u64;
 const HEADER: u64 = 6;
 
-/// What separates the two strategies.
+/// The rules in which the two strategies differ.
 pub trait Strategy: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;

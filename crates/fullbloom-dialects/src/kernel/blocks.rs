@@ -11,7 +11,7 @@ use fullbloom_core::kernel::pipeline::{CHUNK, is_near};
 pub(crate) struct Places<B = Block> {
     base: *const u8,
     count: u32,
-    /// Whether prefetching pays off.
+    /// Whether the array is so large that prefetching pays off.
     far: bool,
     /// Whether blocks straddle two cache lines.
     straddling: bool,

@@ -28,7 +28,7 @@ const MIN_BITS: u64 = 64;
 /// Positions are 32-bit, and the array consists of whole bytes.
 const MAX_BITS: u64 = (1 << 32) - 8;
 
-/// What separates the two systems.
+/// The rules in which LevelDB and RocksDB differ.
 pub trait Tail: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;

@@ -19,7 +19,7 @@ pub const MIN_ENTRIES: u32 = 1000;
 pub struct Params {
     /// Length of the array in bits.
     pub bits: u64,
-    /// The same in whole bytes.
+    /// The number of whole bytes that hold the bits.
     pub bytes: u64,
     /// Probes per key: the low eight bits of the true number, so 256 probes become 0.
     pub hashes: u8,
@@ -91,7 +91,7 @@ fn extended_product(entries: u32, bpe: f64) -> u64 {
 pub struct Params1 {
     /// Length of the array in bits; 0 or -1 for a rate at 1 or just above it.
     pub bits: i32,
-    /// The same in whole bytes.
+    /// The number of whole bytes that hold the bits.
     pub bytes: i32,
     /// Probes per key, not truncated to eight bits.
     pub hashes: i32,

@@ -32,7 +32,7 @@ const MAX_WORDS: u64 = i32::MAX as u64;
 /// seconds.
 const MAX_PROBES: u32 = 1075;
 
-/// What separates the two versions.
+/// The rules in which the two versions differ.
 pub trait Version: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;

@@ -25,7 +25,7 @@ pub struct Bloom {
     pub entries: c_uint,
     /// Length in bits.
     pub bits: c_ulong,
-    /// The same in bytes.
+    /// Length in bytes.
     pub bytes: c_ulong,
     /// Probes per key.
     pub hashes: c_uchar,

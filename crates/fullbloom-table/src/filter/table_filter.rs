@@ -65,7 +65,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
         self.family
     }
 
-    /// What it holds.
+    /// Says whether the filter holds whole keys, prefixes, or both.
     pub fn holds(&self) -> &'t Holds {
         self.holds
     }

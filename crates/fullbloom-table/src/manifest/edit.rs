@@ -23,7 +23,7 @@ use crate::internal_key::InternalKey;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ManifestFile {
-    /// Its number, which is its name.
+    /// The number of the table, which is its file name.
     pub number: u64,
     /// The level that the table is added to.
     pub level: u32,
@@ -31,9 +31,9 @@ pub struct ManifestFile {
     pub file_len: u64,
     /// Which of several directories it is in (`db_paths`); 0 is the first.
     pub path_id: u32,
-    /// Its first key.
+    /// The smallest key of the table.
     pub smallest: Vec<u8>,
-    /// Its last key.
+    /// The largest key of the table.
     pub largest: Vec<u8>,
     /// The largest sequence number in it; 0 in LevelDB, which does not record it. All entries of a table that was
     /// ingested have this one, whatever the table says.

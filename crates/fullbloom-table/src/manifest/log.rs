@@ -78,7 +78,7 @@ impl<'a> Records<'a> {
         self.is_over_old
     }
 
-    /// Where the last record ended.
+    /// The offset behind the last whole record.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }

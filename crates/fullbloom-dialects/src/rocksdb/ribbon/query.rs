@@ -30,7 +30,7 @@ impl Seed {
         (hash ^ self.0).wrapping_mul(0x6193_d459_236a_3a0d)
     }
 
-    /// Where the hash's window starts.
+    /// The first slot of the hash's window.
     #[inline(always)]
     pub(crate) fn start(self, hash: u64, starts: u64) -> usize {
         ((u128::from(self.rehash(hash)) * u128::from(starts)) >> 64) as usize
