@@ -92,7 +92,7 @@ impl Race<'_> {
         let usual: usize = match bytes {
             _ if !self.wants(Mode::Build) && !self.wants(Mode::Remove) => 1,
             0..=0x10_0000 => 21,
-            0x10_0001..=LARGE => 5,
+            0x10_0001..=0x100_0000 => 5,
             _ => 1,
         };
         let quick = if self.options.quick { usual.div_ceil(3) } else { usual };
