@@ -67,7 +67,8 @@ mod tests {
             let text = unsafe { CStr::from_ptr(fullbloom_dialect_name(number(name))) };
             assert_eq!(text.to_str().unwrap(), name.as_str());
         }
-        for other in [UNKNOWN, -1, 24, c_int::MAX] {
+        let unused = Name::ALL.iter().map(|&name| number(name)).max().unwrap() + 1;
+        for other in [UNKNOWN, -1, unused, c_int::MAX] {
             assert!(named(other).is_err() && fullbloom_dialect_name(other).is_null());
         }
     }
