@@ -152,7 +152,7 @@ fn words<'a>(dialect: &Orc, bits: &'a [u8]) -> impl Iterator<Item = &'a [u8; 8]>
 }
 
 /// `optimalNumOfBits`, then whole words; one word more than needed when the bits fill their words exactly.
-/// So 958 bits become 960, and 960 become 1024.
+/// For example, 958 bits become 960, and 960 become 1024.
 pub fn rounded_bits(bits: u64) -> Option<u64> {
     let rounded = bits.checked_add(64 - bits % 64)?;
     (rounded / 64 <= MAX_WORDS).then_some(rounded)

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Who may be setting bits at this moment.
+/// Whether one thread or several may be setting bits at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writers {
     /// This thread alone. A bit costs a load and a store.

@@ -13,7 +13,7 @@ static PERHAPS: AtomicU8 = AtomicU8::new(0);
 /// Where the answer is; null before the first call.
 static ANSWER: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Who may be setting bits now.
+/// Says whether other threads may be setting bits now.
 #[inline(always)]
 pub(crate) fn writers() -> Writers {
     let answer = ANSWER.load(Relaxed);

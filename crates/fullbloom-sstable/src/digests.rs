@@ -36,7 +36,7 @@ const AT_LOADING: [&str; 5] = [TOC, STATISTICS, COMPRESSION_INFO, FILTER, SUMMAR
 /// Which components to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Those that a node compares when it loads an sstable; they are small.
+    /// The checksums that a node compares when it loads an sstable; these components are small.
     AtLoading,
     /// All, the data included.
     All,

@@ -25,7 +25,7 @@ const SAMPLE: u64 = 512;
 /// Components without which neither the keys nor the rate of an sstable are known.
 const NEEDED: [&str; 3] = [INDEX, PARTITIONS, STATISTICS];
 
-/// Those of them that `TOC.txt` lists and that are not there.
+/// The needed components that `TOC.txt` lists and that are missing.
 pub(crate) fn lost(sstable: &Sstable) -> impl Iterator<Item = &'static str> + '_ {
     let is_lost = |name: &&str| sstable.lists(name) == Some(true) && !sstable.has(name);
     NEEDED.into_iter().filter(is_lost)

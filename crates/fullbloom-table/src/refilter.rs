@@ -35,7 +35,7 @@ use std::io::Write;
 /// The size of a new filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FilterSize {
-    /// That of the old one, whose length and probes give its bits per key, even if it is damaged.
+    /// The size of the old filter: its length and probes give its bits per key, even if it is damaged.
     AsBefore,
     /// This many bits for each key.
     BitsPerKey(f64),

@@ -25,7 +25,7 @@ pub struct Verification {
     pub first_missing: Option<Vec<u8>>,
     /// Absent keys looked up, or absent prefixes if the filter holds prefixes only.
     pub absent_asked: u64,
-    /// Those that the filter called present.
+    /// The absent keys that the filter answered "maybe".
     pub absent_passed: u64,
     /// The result of rebuilding the filter.
     pub rebuilt: Rebuilt,

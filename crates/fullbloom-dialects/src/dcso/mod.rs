@@ -74,7 +74,7 @@ pub struct Dcso {
     fpr: f64,
     probes: u32,
     bits: u64,
-    /// Reduces by `bits`; by one, unused, where there are none.
+    /// Reduces by `bits`. Without bits it reduces by one and is not used.
     reduce: Mod64,
     data_len: u64,
 }

@@ -298,7 +298,7 @@ pub struct Weakness {
 }
 
 impl Weakness {
-    /// That of an array with bits beyond the range of its positions, if it has a limit.
+    /// The weakness of an array with more bits than its positions reach, if the dialect has such a limit.
     pub(crate) fn beyond(range: Option<u64>, bit_len: u64) -> Option<Weakness> {
         let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
         range.filter(|range| bit_len > *range).map(|_| Weakness { why, with_all_keys: true })

@@ -130,7 +130,7 @@ struct Pending {
     keys: Vec<Vec<u8>>,
     /// Filters before it that hold keys.
     number: u64,
-    /// One filter of so many is a sample.
+    /// One filter in this many is sampled.
     every: u64,
 }
 
