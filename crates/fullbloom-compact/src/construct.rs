@@ -66,7 +66,7 @@ fn sorted(lanes: Vec<Lane>, threads: usize) -> Result<Sorted, SizeError> {
         loop {
             let next = work.lock().unwrap_or_else(|e| e.into_inner()).next();
             let Some((i, parts)) = next else { return Ok(sorted) };
-            sorted.push((i, Cpu::in_use().narrow().run(Sort(&mut sorter, parts, bits))?));
+            sorted.push((i, Cpu::in_use().run_narrow(Sort(&mut sorter, parts, bits))?));
         }
     })?;
     let mut all: Vec<(usize, Bucket)> = results.into_iter().flatten().collect();
@@ -252,7 +252,7 @@ fn solve<const W: usize, const H: usize, const N: usize, const S: usize>(
                 let unit = shared.lock().unwrap_or_else(|e| e.into_inner()).next(shape);
                 let Some(unit) = unit else { return Ok(()) };
                 let (solver, keys) = (&mut solver, &keys);
-                Cpu::in_use().narrow().run(Solve { solver, shape, number, keys, unit, next: &mut next })?;
+                Cpu::in_use().run_narrow(Solve { solver, shape, number, keys, unit, next: &mut next })?;
             }
         })?;
         next.spill()?;

@@ -1,6 +1,6 @@
 //! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
 
-use super::filter::{DynamicFilter, RemoveError, Store, cpu};
+use super::filter::{DynamicFilter, RemoveError, Store, run};
 use super::lookup::Look;
 use super::options::Mode;
 use super::shards::Position;
@@ -8,8 +8,8 @@ use crate::slots::{GROUP, Select};
 use alloc::vec;
 use alloc::vec::Vec;
 use fullbloom_core::error::{InsertError, KeysError, SizeError};
-use fullbloom_core::kernel::Task;
 use fullbloom_core::kernel::pipeline::{Answers, eight_bools, hash_all};
+use fullbloom_core::kernel::{Cpu, Task};
 use fullbloom_core::keys::{Keys, each_valid, each_valid_new, look_up};
 use fullbloom_core::native::hashing::Hasher;
 
@@ -49,14 +49,13 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
                 return answers.fill(keys.count(), true);
             }
             let done = chunks(keys, 0, &self.hasher, Some(answers), |hashes, len, bits| {
+                let (mode, clock) = (self.plan.mode, self.clock.as_deref());
                 match &self.store {
                     Store::Shards(shards) => match shards.even() {
-                        Some(even) => cpu().run(Look { filter: self, store: even, hashes, len, bits }),
-                        None => cpu().run(Look { filter: self, store: shards.as_ref(), hashes, len, bits }),
+                        Some(store) => run(Look { mode, clock, store, hashes, len, bits }),
+                        None => run(Look { mode, clock, store: shards.as_ref(), hashes, len, bits }),
                     },
-                    Store::Flat(flat) => {
-                        cpu().run(Look { filter: self, store: flat.even(), hashes, len, bits });
-                    }
+                    Store::Flat(flat) => run(Look { mode, clock, store: flat.even(), hashes, len, bits }),
                 }
                 Ok::<(), core::convert::Infallible>(())
             });
@@ -84,7 +83,7 @@ fn chunks<K: Keys<Hasher> + ?Sized, E>(
     let mut hashes = [0; CHUNK + GROUP];
     for start in (first..keys.count()).step_by(CHUNK) {
         let len = CHUNK.min(keys.count() - start);
-        hash_all(cpu(), keys, hasher, start, &mut hashes[..len]);
+        hash_all(Cpu::in_use(), keys, hasher, start, &mut hashes[..len]);
         let mut bits = [0; CHUNK / 64];
         let done = work(&hashes, len, &mut bits);
         match &mut answers {
@@ -174,7 +173,7 @@ impl DynamicFilter {
         // Whether a key was new depends on the keys before it, so these keep their order.
         let start = if new.is_none() { self.insert_in_order(keys, &hasher)? } else { 0 };
         chunks(keys, start, &hasher, new, |hashes, len, bits| {
-            cpu().run(Change { filter: self, hashes, len, bits, insert: true })
+            run(Change { filter: self, hashes, len, bits, insert: true })
         })
     }
 
@@ -211,7 +210,7 @@ impl DynamicFilter {
     {
         let hasher = self.hasher.clone();
         chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
-            cpu().run(Change { filter: self, hashes, len, bits, insert: false })
+            run(Change { filter: self, hashes, len, bits, insert: false })
         })
     }
 }

@@ -7,13 +7,14 @@
 //! key needs them (40 million keys: 14 against 19 ns a key).
 
 use super::batch::{CHUNK, Change};
-use super::filter::{DynamicFilter, cpu};
+use super::filter::{DynamicFilter, run};
 use super::options::Mode;
 use super::shape::{MAX_LINES, MIN_BITS, Shape, grown};
 use super::shards::Shards;
 use crate::slots::GROUP;
 use alloc::vec::Vec;
 use fullbloom_core::error::SizeError;
+use fullbloom_core::kernel::Cpu;
 use fullbloom_core::kernel::pipeline::hash_all;
 use fullbloom_core::keys::Keys;
 use fullbloom_core::memory;
@@ -105,7 +106,7 @@ impl DynamicFilter {
                 return Ok(start);
             };
             let Some(buffers) = buffers else { return Ok(start) };
-            hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
+            hash_all(Cpu::in_use(), keys, hasher, start, &mut buffers.hashes[..len]);
             if must_sort {
                 self.shards_mut().insert_sorted(buffers, len)?;
             } else {
@@ -113,7 +114,7 @@ impl DynamicFilter {
                 for at in (0..len).step_by(CHUNK) {
                     let hashes = buffers.ordered[at..].first_chunk().expect("room for a whole chunk");
                     let (len, bits) = (CHUNK.min(len - at), &mut [0; CHUNK / 64]);
-                    cpu().run(Change { filter: self, hashes, len, bits, insert: true })?;
+                    run(Change { filter: self, hashes, len, bits, insert: true })?;
                 }
             }
             start += len;

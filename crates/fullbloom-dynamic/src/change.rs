@@ -1,6 +1,6 @@
 //! Inserting and removing single keys.
 
-use super::filter::{DynamicFilter, MANY, RemoveError, Store, cpu};
+use super::filter::{DynamicFilter, MANY, RemoveError, Store, run};
 use super::lines::Location;
 use super::options::Mode;
 use super::shard::Removed;
@@ -48,7 +48,7 @@ impl DynamicFilter {
                 self.0.insert_at(kernel, self.1, position).map(|(new, _)| new)
             }
         }
-        cpu().run(One(self, hash))
+        run(One(self, hash))
     }
 
     /// The shards; only after [`make_shards`](Self::make_shards).
@@ -191,7 +191,7 @@ impl DynamicFilter {
                 self.0.remove_at(kernel, self.1, position)
             }
         }
-        Ok(cpu().run(One(self, hash)))
+        Ok(run(One(self, hash)))
     }
 
     #[inline(always)]

@@ -9,7 +9,9 @@ use alloc::collections::BTreeMap;
 use core::fmt;
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::{DecodeError, InsertError, SizeError};
-use fullbloom_core::kernel::Cpu;
+use fullbloom_core::kernel::lines::Inlined;
+use fullbloom_core::kernel::scalar::Scalar;
+use fullbloom_core::kernel::{Cpu, Task};
 use fullbloom_core::keys::Key;
 use fullbloom_core::native::hashing::{Hasher, Hashing, KeyHash, Secret};
 use fullbloom_core::native::head::Head;
@@ -113,9 +115,10 @@ impl fmt::Display for RemoveError {
 
 impl core::error::Error for RemoveError {}
 
-/// The kernel for lines of fingerprints.
-pub(crate) fn cpu() -> Cpu {
-    Cpu::in_use().narrow()
+/// Runs a task on lines of fingerprints, compiled for this CPU.
+#[inline(always)]
+pub(crate) fn run<O, T: Task<Scalar, Output = O> + Task<Inlined, Output = O>>(task: T) -> O {
+    Cpu::in_use().run_narrow(task)
 }
 
 impl DynamicFilter {

@@ -1,6 +1,6 @@
 //! The fingerprints of a file, in place.
 
-use super::filter::cpu;
+use super::filter::run;
 use super::lines::{self, Even, Lines, Rest, Target};
 use super::shape::{GROUP, Grid, Shape};
 use crate::slots::Select;
@@ -70,7 +70,7 @@ impl<S: AsRef<[u8]>> Flat<S> {
                 location.map(|location| lines::tag(self.0, shape, line, location))
             }
         }
-        cpu().run(Look(self, hash))
+        run(Look(self, hash))
     }
 }
 

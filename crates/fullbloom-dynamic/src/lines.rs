@@ -6,7 +6,7 @@
 //!   list                                      the rest, sorted
 //! ```
 
-use super::filter::cpu;
+use super::filter::run;
 use super::shape::{GROUP, Grid, Shape};
 use crate::slots::{self, DECODED, Find, Select, Slots};
 use alloc::vec::Vec;
@@ -126,7 +126,7 @@ pub(crate) fn locate_in_overflow<L: Lines>(lines: &L, shape: &Shape, x: u64) -> 
         }
     }
     let (line, number) = shape.overflow.place.of(x);
-    match cpu().run(InOverflow(lines.overflow(line), &shape.overflow.slots, number << shape.tag)) {
+    match run(InOverflow(lines.overflow(line), &shape.overflow.slots, number << shape.tag)) {
         Find::At(slot) => Some(Location::Overflow(line, slot)),
         Find::Absent => None,
         Find::Overflow => lines.search_list(x >> (64 - shape.bits), shape.tag).ok().map(Location::List),
@@ -157,7 +157,7 @@ pub(crate) fn read<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: 
             read_lines(self.0, self.1, self.2, self.3);
         }
     }
-    cpu().run(Read(lines, shape, groups, out));
+    run(Read(lines, shape, groups, out));
 }
 
 #[inline(always)]
@@ -221,7 +221,7 @@ pub(crate) fn fill(
             fill_lines(self.0, self.1, self.2, self.3, self.4)
         }
     }
-    cpu().run(Fill(shape, groups, items, main, overflow))
+    run(Fill(shape, groups, items, main, overflow))
 }
 
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! Lookups of many keys.
 
 use super::batch::{Ahead, Bits, group};
-use super::filter::DynamicFilter;
+use super::expiry::Clock;
 use super::lines::{Even, Rest, Target};
 use super::options::Mode;
 use super::shards::Shards;
@@ -93,23 +93,27 @@ impl<'a, R: Rest> Lookup for Even<'a, R> {
 }
 
 /// Looks up a chunk of keys.
-pub(crate) struct Look<'a, S, L> {
-    pub(crate) filter: &'a DynamicFilter<S>,
+pub(crate) struct Look<'a, L> {
+    pub(crate) mode: Mode,
+    /// Of a filter with expiry.
+    pub(crate) clock: Option<&'a Clock>,
     pub(crate) store: L,
     pub(crate) hashes: &'a Ahead,
     pub(crate) len: usize,
     pub(crate) bits: &'a mut Bits,
 }
 
-impl<S: AsRef<[u8]>, L: Lookup, B: Select> Task<B> for Look<'_, S, L> {
+impl<L: Lookup, B: Select> Task<B> for Look<'_, L> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, kernel: B) {
-        let Look { filter, store, hashes, len, bits } = self;
-        match filter.plan.mode {
+        let Look { mode, clock, store, hashes, len, bits } = self;
+        match mode {
             Mode::Expiring(_) => {
-                look::<_, _, true, true>(kernel, store, hashes, len, bits, |tag| filter.is_live(tag));
+                look::<_, _, true, true>(kernel, store, hashes, len, bits, |tag| {
+                    clock.is_none_or(|clock| clock.is_live(tag))
+                });
             }
             Mode::Counting => look::<_, _, true, false>(kernel, store, hashes, len, bits, |_| true),
             Mode::Set => look::<_, _, false, false>(kernel, store, hashes, len, bits, |_| true),

@@ -1,6 +1,6 @@
 //! The fingerprints with one prefix: what one pause of the growth rewrites.
 
-use super::filter::cpu;
+use super::filter::run;
 use super::lines::{self, Lines, Location};
 use super::pool::Pool;
 use super::shape::{GROUP, PAGE, Place, Shape};
@@ -94,7 +94,7 @@ fn insert(line: &mut Line, slots: &Slots, entry: u64) -> Insert {
             slots::insert(kernel, self.0, self.1, self.2)
         }
     }
-    cpu().run(One(line, slots, entry))
+    run(One(line, slots, entry))
 }
 
 /// [`slots::remove`] of any tag, compiled for this CPU.
@@ -108,7 +108,7 @@ fn remove(line: &mut Line, slots: &Slots, entry: u64) -> Remove {
             slots::remove::<false>(kernel, self.0, self.1, self.2)
         }
     }
-    cpu().run(One(line, slots, entry))
+    run(One(line, slots, entry))
 }
 
 /// [`slots::at_least`], compiled for this CPU.
@@ -122,7 +122,7 @@ fn at_least(line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
             slots::at_least(kernel, self.0, self.1, self.2)
         }
     }
-    cpu().run(One(line, slots, entry))
+    run(One(line, slots, entry))
 }
 
 impl Shard {

@@ -7,7 +7,7 @@
 //! A shard that is full is read and written again with more lines; one that has the most lines is split into
 //! two. Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
 
-use super::filter::cpu;
+use super::filter::run;
 use super::lines::{self, Even, Lines, Location, Rest, Target};
 use super::merge::working;
 use super::pool::Pool;
@@ -223,7 +223,7 @@ impl Shards {
                 self.0.locate(kernel, self.1, &position).map(|location| self.0.tag(&position, location))
             }
         }
-        cpu().run(Look(self, hash))
+        run(Look(self, hash))
     }
 
     /// The tag of a fingerprint at this place of its shard.

@@ -180,10 +180,13 @@ pub type Inlined = Scalar;
 
 impl Cpu {
     /// The inlined kernel, if this CPU has what it needs.
+    #[inline(always)]
     pub fn inlined(self) -> Option<Inlined> {
-        match self.narrow() {
+        match self {
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx2(kernel) => Some(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512(kernel) => Some(kernel.into()),
             #[cfg(target_arch = "aarch64")]
             Cpu::Neon(kernel) => Some(kernel),
             #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -223,17 +223,6 @@ impl Cpu {
         Cpu::choose()
     }
 
-    /// The kernel for work that is faster with AVX2 than with AVX-512: what LLVM vectorises with gathers and
-    /// scatters, and lines of fingerprints.
-    #[inline(always)]
-    pub fn narrow(self) -> Cpu {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512(kernel) => Cpu::Avx2(kernel.into()),
-            other => other,
-        }
-    }
-
     #[cfg_attr(feature = "std", cold)]
     fn choose() -> Cpu {
         #[cfg(feature = "kernel-variable")]
@@ -270,6 +259,22 @@ impl Cpu {
             Cpu::Avx512(kernel) => kernel.run(task),
             #[cfg(target_arch = "aarch64")]
             Cpu::Neon(kernel) => task.run(kernel), // in the baseline of the target
+        }
+    }
+
+    /// As [`run`](Self::run), without AVX-512: for work that is faster with AVX2 (what LLVM vectorises with gathers and
+    /// scatters, and lines of fingerprints), and that need not be compiled once more.
+    #[inline(always)]
+    pub fn run_narrow<O, T>(self, task: T) -> O
+    where
+        T: Task<scalar::Scalar, Output = O> + Task<lines::Inlined, Output = O>,
+    {
+        match self.inlined() {
+            #[cfg(target_arch = "x86_64")]
+            Some(kernel) => kernel.run(task),
+            #[cfg(not(target_arch = "x86_64"))]
+            Some(kernel) => task.run(kernel),
+            None => task.run(scalar::Scalar),
         }
     }
 

@@ -99,7 +99,7 @@ impl Shape {
     pub fn test_chunk(&self, lines: &[Line], now: &[u64; CHUNK], next: &[u64; CHUNK]) -> u64 {
         match self.layout.lines() {
             1 => self.cpu.run(TestOne { shape: self, lines, now, next }),
-            _ => self.cpu.narrow().run(TestMany { shape: self, lines, now, next }),
+            _ => self.cpu.run_narrow(TestMany { shape: self, lines, now, next }),
         }
     }
 

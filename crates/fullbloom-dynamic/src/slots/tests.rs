@@ -23,7 +23,7 @@ fn on_each(work: impl Fn(&dyn Fn(u64, u32) -> u64, Cpu)) {
     }
     for kernel in Kernel::available() {
         let cpu = Cpu::detect(kernel).unwrap();
-        work(&|word, rank| cpu.run(Pair(word, rank)), cpu);
+        work(&|word, rank| cpu.run_narrow(Pair(word, rank)), cpu);
     }
 }
 
@@ -118,9 +118,9 @@ fn every_kernel_moves_bits_as_the_definition_does() {
         }
         on_each(|_, cpu| {
             let open = Move(line, at, width, Some(value), used, metadata);
-            assert!(cpu.run(open) == opened, "{cpu:?} {at} {width} {end}");
+            assert!(cpu.run_narrow(open) == opened, "{cpu:?} {at} {width} {end}");
             let close = Move(line, at, width, None, used, metadata);
-            assert!(cpu.run(close) == closed, "{cpu:?} {at} {width} {end}");
+            assert!(cpu.run_narrow(close) == closed, "{cpu:?} {at} {width} {end}");
         });
     }
 }
@@ -192,7 +192,7 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
                 let mut results: Vec<(Done, Line)> = Vec::new();
                 for cpu in &cpus {
                     let mut copy = line;
-                    let done = cpu.run(Step(&mut copy, &slots, entry, what));
+                    let done = cpu.run_narrow(Step(&mut copy, &slots, entry, what));
                     results.push((done, copy));
                 }
                 assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "kernels differ");
@@ -278,7 +278,7 @@ fn no_bytes_make_a_line_panic() {
         line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8 & mask);
         let entry = random(&mut state) >> (random(&mut state) % 64);
         for kernel in Kernel::available() {
-            Cpu::detect(kernel).unwrap().run(All(&mut line.clone(), &slots, entry));
+            Cpu::detect(kernel).unwrap().run_narrow(All(&mut line.clone(), &slots, entry));
         }
     }
 }
@@ -330,10 +330,10 @@ fn every_kernel_looks_up_a_group_as_scalar_looks_up_each_key() {
             }
         });
         let all = || Group(lines.each_ref(), &slots, entries);
-        let expected = Cpu::detect(Kernel::Scalar).unwrap().run(all());
+        let expected = Cpu::detect(Kernel::Scalar).unwrap().run_narrow(all());
         assert_eq!(expected.0, expected.1, "{round}");
         for kernel in Kernel::available() {
-            assert_eq!(Cpu::detect(kernel).unwrap().run(all()), expected, "{kernel} {round}");
+            assert_eq!(Cpu::detect(kernel).unwrap().run_narrow(all()), expected, "{kernel} {round}");
         }
     }
 }

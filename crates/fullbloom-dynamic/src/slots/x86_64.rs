@@ -4,7 +4,7 @@
 use crate::slots::{GROUP, Lanes, Runs, Select, Slots};
 use core::arch::x86_64::*;
 use fullbloom_core::kernel::lines::Line;
-use fullbloom_core::kernel::x86_64::{Avx2, Avx512};
+use fullbloom_core::kernel::x86_64::Avx2;
 
 impl Select for Avx2 {
     #[inline(always)]
@@ -49,9 +49,6 @@ impl Select for Avx2 {
         unsafe { close(line, at, width, used, metadata) }
     }
 }
-
-/// Not used: [`Cpu::narrow`](fullbloom_core::kernel::Cpu::narrow) takes the body for AVX2.
-impl Select for Avx512 {}
 
 #[target_feature(enable = "bmi2")]
 #[inline]
