@@ -5,10 +5,11 @@
 //! | `fast_local` | a C++ compiler for a CPU with AVX2: RocksDB's algorithm (`cpp/fast_local_avx2.cc`) is a peer |
 //! | `librocksdb` | RocksDB 7 with its headers is installed as well: the library itself is a peer |
 //! | `boost_bloom` | the variable `BOOST_INCLUDE` names a directory with the headers of Boost 1.90 or later: Boost.Bloom is a peer |
+//! | `cpp_field` | `FASTFILTER_DIR` and `LIBFILTER_DIR` name checkouts of fastfilter_cpp and libfilter: fingerprint filters in C++ are peers |
 //!
-//! With the feature `rocksdb` both must be there.
+//! With the feature `rocksdb` the first two must be there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
@@ -17,7 +18,10 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(fast_local)");
     println!("cargo:rustc-check-cfg=cfg(librocksdb)");
     println!("cargo:rustc-check-cfg=cfg(boost_bloom)");
-    println!("cargo:rerun-if-env-changed=BOOST_INCLUDE");
+    println!("cargo:rustc-check-cfg=cfg(cpp_field)");
+    for variable in ["BOOST_INCLUDE", "FASTFILTER_DIR", "LIBFILTER_DIR"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
     let required = std::env::var_os("CARGO_FEATURE_ROCKSDB").is_some();
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     tell("RUSTC", &first_line(Command::new(rustc).arg("--version")).unwrap_or_default());
@@ -32,7 +36,12 @@ fn main() {
     let mut compiler = native.get_compiler().to_command();
     tell("CXX", &first_line(compiler.arg("--version")).unwrap_or_default());
 
-    if let Some(headers) = std::env::var_os("BOOST_INCLUDE").filter(|headers| !headers.is_empty()) {
+    let directory = |variable| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let (Some(fastfilter), Some(libfilter)) = (directory("FASTFILTER_DIR"), directory("LIBFILTER_DIR")) {
+        cpp_field(&fastfilter, &libfilter);
+    }
+
+    if let Some(headers) = directory("BOOST_INCLUDE") {
         // A directory that was named and cannot be used is an error.
         let mut boost = cpp(true);
         boost.flag("-march=native").include(headers).warnings(false).file("cpp/boost_shim.cc");
@@ -49,6 +58,29 @@ fn main() {
         println!("cargo:rustc-link-lib=rocksdb");
         println!("cargo:rustc-cfg=librocksdb");
     }
+}
+
+/// Both are compiled as their own Makefiles do it. Directories that were named and cannot be used are an error.
+fn cpp_field(fastfilter: &Path, libfilter: &Path) {
+    let mut c = cc::Build::new();
+    c.opt_level(3)
+        .define("NDEBUG", None)
+        .flag("-march=native")
+        .warnings(false)
+        .include(libfilter.join("c/include"));
+    for file in ["memory.c", "taffy-cuckoo.c", "util.c"] {
+        c.file(libfilter.join("c/lib").join(file));
+    }
+    c.compile("libfilter");
+    let mut shim = cpp(true);
+    shim.define("NDEBUG", None).flag("-march=native").flag("-fno-strict-aliasing").flag("-w").warnings(false);
+    shim.include(fastfilter.join("benchmarks")).include(fastfilter.join("src"));
+    for room in ["bloom", "cuckoo", "gcs", "gqf", "morton", "xorfilter", "ribbon", "vqf"] {
+        shim.include(fastfilter.join("src").join(room));
+    }
+    shim.include(libfilter.join("cpp/include")).include(libfilter.join("c/include"));
+    shim.file("cpp/field_shim.cc").compile("field_shim");
+    println!("cargo:rustc-cfg=cpp_field");
 }
 
 fn cpp(loud: bool) -> cc::Build {

@@ -4,6 +4,8 @@
 pub mod boost;
 #[cfg(fast_local)]
 pub mod fast_local;
+#[cfg(cpp_field)]
+pub mod field;
 pub mod libbloom;
 #[cfg(librocksdb)]
 pub mod librocksdb;

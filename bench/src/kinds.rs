@@ -101,6 +101,7 @@ fn dynamic(size: Size, options: &Common, notes: &mut BTreeSet<String>) -> Result
         contenders.extend([u64::dynamic(size, mode, false), u64::dynamic(size, mode, true)]);
     }
     contenders.extend(peers::dynamic(size));
+    contenders.extend(peers::field(size, notes));
     let modes = &[Mode::Build, Mode::Single, Mode::Present, Mode::Batch, Mode::Remove];
     Race { command: "kinds dynamic", options, modes, base: FAST, same_answers: false }
         .run(size, contenders, notes)

@@ -265,6 +265,29 @@ fn boost<K: Key>(_: Size, notes: &mut BTreeSet<String>) -> Contenders<K> {
     Vec::new()
 }
 
+/// Fingerprint filters written in C++.
+#[cfg(cpp_field)]
+pub fn field(size: Size, _: &mut BTreeSet<String>) -> Contenders<u64> {
+    use crate::ffi::field::{Field, Kind};
+    let entry = |kind: Kind| {
+        let start = move || Field::new(kind, size.members as usize);
+        let entry = Entry::new(kind.name(), start, Field::insert, |filter| filter, |_, _| true)
+            .lookups(Field::count, Field::answer)
+            .bytes(Field::bytes)
+            .slow();
+        if kind.deletes() { entry.remove(Field::remove).boxed() } else { entry.boxed() }
+    };
+    // Their fingerprints have a fixed length, for rates of 0.1 to 0.4 %.
+    if size.fpr > 1e-3 { Kind::all().map(entry).collect() } else { Vec::new() }
+}
+
+#[cfg(not(cpp_field))]
+pub fn field(_: Size, notes: &mut BTreeSet<String>) -> Contenders<u64> {
+    let why = "FASTFILTER_DIR and LIBFILTER_DIR named no checkouts when this was compiled";
+    notes.insert(format!("fingerprint filters in C++: {why}"));
+    Vec::new()
+}
+
 /// RocksDB's FastLocalBloom: its algorithm compiled for this CPU, and the library where it is installed.
 #[cfg(fast_local)]
 pub fn rocksdb<K: Key>(size: Size, notes: &mut BTreeSet<String>) -> Contenders<K> {
