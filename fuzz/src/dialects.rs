@@ -87,7 +87,7 @@ pub fn native_with_sound_front(data: &[u8]) {
     let len = file.len() as u64;
     let is_whole = file[24..32] == len.to_le_bytes();
     let options = ReadOptions::from(Name::Native).key_form_applied();
-    let Ok(view) = AnyFilter::over(file.clone(), &options, Check::Front) else { return };
+    let Ok(view) = AnyFilter::over(file.clone(), &options, Check::Header) else { return };
     assert!(is_whole, "a file of another length was accepted");
     let is_locked = view.is_locked();
     let answers = KEYS.map(|key| view.may_contain(key));

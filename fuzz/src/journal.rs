@@ -35,8 +35,8 @@ fn files() -> &'static [(PathBuf, Vec<u8>); 4] {
 /// The bytes as a journal of this file: the header and all checksums are right, unless the first byte says
 /// otherwise.
 fn sealed(file: &[u8], data: &[u8], wrong: bool) -> Vec<u8> {
-    let front = u32::from_le_bytes(file[16..20].try_into().expect("four bytes")) as usize;
-    let base = [xxh64(&file[..front]), file.len() as u64];
+    let header = u32::from_le_bytes(file[16..20].try_into().expect("four bytes")) as usize;
+    let base = [xxh64(&file[..header]), file.len() as u64];
     let mut journal = b"\x89FBJRNL\n\x01\0\0\0\0\0\0\0".to_vec();
     journal.extend(base.iter().flat_map(|number| number.to_le_bytes()));
     let sum = crc32c::crc32c_append(crc32c::crc32c(&journal[..12]), &journal[16..32]);

@@ -122,7 +122,7 @@ fn swapped<A: Format, B: Format>(bytes: &[u8]) -> Result<AnyFilter, ConvertError
 where
     Filter<B, Storage>: Erased,
 {
-    let (_, range) = A::decode(bytes, Check::Front)?;
+    let (_, range) = A::decode(bytes, Check::Header)?;
     let mut other = copied(bytes)?;
     for word in other.as_mut()[range].chunks_exact_mut(8) {
         word.reverse();
@@ -148,7 +148,7 @@ fn same_rest(bit_len: u64) -> Result<(), ConvertError> {
 }
 
 fn without_header(bytes: &[u8]) -> Result<AnyFilter, ConvertError> {
-    let (dialect, range) = Libbloom::decode(bytes, Check::Front)?;
+    let (dialect, range) = Libbloom::decode(bytes, Check::Header)?;
     let geometry = dialect.geometry();
     same_rest(geometry.bit_len)?;
     let bits = &bytes[range];

@@ -297,7 +297,7 @@ pub fn candidates(bytes: &[u8]) -> Vec<Name> {
     let fits = |name: &Name| match name {
         Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
         name => {
-            with_dialect!(name, D => D::decode(bytes, Check::Front).is_ok(), native => has_header(bytes))
+            with_dialect!(name, D => D::decode(bytes, Check::Header).is_ok(), native => has_header(bytes))
         }
     };
     Name::ALL.iter().copied().filter(fits).collect()

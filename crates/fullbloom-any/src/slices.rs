@@ -5,7 +5,7 @@
 //!   keys of one machine ─► Scatter: hashes, by slice ──┐ sent to
 //!   keys of another     ─► Scatter: hashes, by slice ──┤ whoever has the slice
 //!                                                      ▼
-//!                              Slice: bits, their number, checksums ─► front, then the bits of all slices = the file
+//!                              Slice: bits, their number, checksums ─► header, then the bits of all slices = the file
 //! ```
 //!
 //! All lines of a key are in one block, and so in one slice. Hashes may arrive in any order and repeat: the file
@@ -51,7 +51,7 @@ const RECENT: usize = 1 << 15;
 ///     facts.push(slice.facts());
 ///     bits.extend_from_slice(slice.bits());
 /// }
-/// let file = [slicing.front(&facts)?, bits].concat();
+/// let file = [slicing.header(&facts)?, bits].concat();
 ///
 /// let mut whole = Filter::with_sizing(&sizing, Hashing::default())?;
 /// whole.insert_batch(&Column(&keys))?;
@@ -132,8 +132,8 @@ impl Slicing {
         first..(first + (1 << self.blocks_shift)).min(self.shape.blocks)
     }
 
-    /// The front of the file of slices with these facts, in order; the bits of the slices follow it.
-    pub fn front(&self, facts: &[SliceFacts]) -> Result<Vec<u8>, SliceError> {
+    /// The header of the file of slices with these facts, in order; the bits of the slices follow it.
+    pub fn header(&self, facts: &[SliceFacts]) -> Result<Vec<u8>, SliceError> {
         if facts.len() as u64 != self.count() {
             return Err(SliceError::Count { got: facts.len() as u64, expected: self.count() });
         }
@@ -149,7 +149,7 @@ impl Slicing {
             sums.extend_from_slice(&facts.sums);
         }
         let set_bits = facts.iter().fold(0u64, |sum, facts| sum.saturating_add(facts.set_bits));
-        Ok(Encoder::fast(&self.head, &self.shape, &[], self.shape.stored_keys(set_bits)).front(&sums))
+        Ok(Encoder::fast(&self.head, &self.shape, &[], self.shape.stored_keys(set_bits)).header(&sums))
     }
 }
 
@@ -178,7 +178,7 @@ impl Slice {
         self.bits.as_ref()
     }
 
-    /// The facts of the slice for the front of the file. Reads all its bits.
+    /// The facts of the slice for the header of the file. Reads all its bits.
     pub fn facts(&self) -> SliceFacts {
         let chunk = chunk_len(self.shape.byte_len());
         let set_bits = bits::count_ones(self.bits(), 8 * self.bits().len() as u64);
@@ -186,7 +186,7 @@ impl Slice {
     }
 }
 
-/// The facts of a slice that the front of a file needs.
+/// The facts of a slice that the header of a file needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceFacts {
     /// How many of its bits are set.

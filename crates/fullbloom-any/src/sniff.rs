@@ -67,10 +67,10 @@ pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), Decod
     if bytes.starts_with(fullbloom_core::native::format::MAGIC) {
         return Ok((Name::Native, How::Magic));
     }
-    if Dcso::decode(bytes, Check::Front).is_ok() {
+    if Dcso::decode(bytes, Check::Header).is_ok() {
         return Ok((Name::Dcso, How::Header));
     }
-    if Poppy::decode(bytes, Check::Front).is_ok() {
+    if Poppy::decode(bytes, Check::Header).is_ok() {
         return Ok((Name::Poppy, How::Header));
     }
     if parquet::sniff(bytes) {
@@ -106,7 +106,7 @@ pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), Decod
 
 fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
     match rocksdb::sniff(bytes) {
-        Some(_) if LevelDb::decode(bytes, Check::Front).is_ok() => Err(DecodeError::Unknown {
+        Some(_) if LevelDb::decode(bytes, Check::Header).is_ok() => Err(DecodeError::Unknown {
             what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
         }),
         Some(name) => Ok(name),
@@ -123,14 +123,14 @@ fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
 /// one more than its number of probes.
 fn by_length(bytes: &[u8]) -> Option<Name> {
     let matches: [(Name, bool); 5] = [
-        (Name::Guava, Guava::decode(bytes, Check::Front).is_ok()),
-        (Name::Guava32, Guava32::decode(bytes, Check::Front).is_ok()),
-        (Name::Spark, Spark::decode(bytes, Check::Front).is_ok()),
+        (Name::Guava, Guava::decode(bytes, Check::Header).is_ok()),
+        (Name::Guava32, Guava32::decode(bytes, Check::Header).is_ok()),
+        (Name::Spark, Spark::decode(bytes, Check::Header).is_ok()),
         (
             Name::Spark2,
-            Spark2::decode(bytes, Check::Front).is_ok() && Cassandra::decode(bytes, Check::Front).is_err(),
+            Spark2::decode(bytes, Check::Header).is_ok() && Cassandra::decode(bytes, Check::Header).is_err(),
         ),
-        (Name::Orc, Orc::decode(bytes, Check::Front).is_ok()),
+        (Name::Orc, Orc::decode(bytes, Check::Header).is_ok()),
     ];
     matches.iter().find(|(_, yes)| *yes).map(|(name, _)| *name)
 }

@@ -17,7 +17,7 @@ use {
     fullbloom_core::bits::Owned,
     fullbloom_core::error::{BuildError, FileError},
     fullbloom_dynamic::{Journal, JournalWriter, read_with_journal},
-    fullbloom_files::Claim,
+    fullbloom_files::FileLock,
     std::path::Path,
 };
 
@@ -100,7 +100,7 @@ pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
 /// Whether the header of a `.bloom` file is sound.
 #[cfg(feature = "std")]
 pub(crate) fn has_header(file: &[u8]) -> bool {
-    decode(file).and_then(|decoded| Header::read(&decoded, file, Check::Front)).is_ok()
+    decode(file).and_then(|decoded| Header::read(&decoded, file, Check::Header)).is_ok()
 }
 
 impl From<Filter> for StoredFilter {
@@ -135,7 +135,7 @@ impl StoredFilter {
     /// to be compared later, depending on `check`.
     pub(crate) fn read(file: Storage, check: Check) -> Result<(StoredFilter, Option<Chunks>), DecodeError> {
         let decoded = decode(file.as_ref())?;
-        let unchecked = (check == Check::Front).then(|| Chunks::of(&decoded));
+        let unchecked = (check == Check::Header).then(|| Chunks::of(&decoded));
         let header = Header::read(&decoded, file.as_ref(), check)?;
         let stored = match (header, file.part(decoded.bits.range())) {
             (Header::Fast(filter), Storage::Owned(bits)) => filter.map(|()| bits).into(),
@@ -163,11 +163,11 @@ impl StoredFilter {
         Self::decode_with(bytes, journal.as_ref()).map_err(|e| FileError::decode(path, e))
     }
 
-    /// As [`load`](Self::load), for a file that is claimed to be changed: a dynamic filter is saved with the
+    /// As [`load`](Self::load), for a file that is locked to be changed: a dynamic filter is saved with the
     /// writer.
     #[cfg(feature = "std")]
-    pub fn load_to_change(claim: Claim) -> Result<(StoredFilter, JournalWriter), FileError> {
-        JournalWriter::load(claim, Self::decode_with)
+    pub fn load_to_change(lock: FileLock) -> Result<(StoredFilter, JournalWriter), FileError> {
+        JournalWriter::load(lock, Self::decode_with)
     }
 
     #[cfg(feature = "std")]

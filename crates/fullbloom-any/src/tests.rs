@@ -233,7 +233,7 @@ fn what_is_saved_is_opened_and_loaded_again() {
         let path = dir.path().join(dialect.as_str());
         filter.save(&path).unwrap();
         let options = options(&filter);
-        for read in [AnyFilter::load(&path, &options), AnyFilter::open(&path, &options, Check::Front)] {
+        for read in [AnyFilter::load(&path, &options), AnyFilter::open(&path, &options, Check::Header)] {
             let read = read.unwrap();
             assert_eq!((read.dialect(), read.may_contain(b"key-1")), (dialect, true));
             assert_eq!(read.encode(), filter.encode(), "{dialect}");
@@ -247,10 +247,10 @@ fn damage_of_a_native_file_that_only_its_front_was_read_of_is_found_by_verify() 
     filter.insert(b"key-1").unwrap();
     assert_eq!(filter.hashing(), Some(&Hashing::Seed(0)));
     let mut file = filter.encode();
-    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).unwrap();
+    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Header).unwrap();
     assert_eq!((filter.verify(), sound.verify()), (Ok(()), Ok(())));
     *file.last_mut().unwrap() ^= 1;
-    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Front).unwrap();
+    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Header).unwrap();
     assert!(damaged.verify().is_err());
 }
 
@@ -320,11 +320,11 @@ fn a_damaged_part_of_a_file_read_in_place_is_found_by_the_keys_that_need_it() {
     let mut filter = AnyFilter::new(Name::Native, &request).unwrap();
     filter.insert_batch(slices(&all).as_slice()).unwrap();
     let mut file = filter.encode();
-    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).unwrap();
+    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Header).unwrap();
     assert_eq!(sound.verify_keys(slices(&all).as_slice()), Ok(()));
     let len = file.len();
     file[len - 100] ^= 1; // in the last chunk of four
-    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Front).unwrap();
+    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Header).unwrap();
     let refused: Vec<bool> =
         all.iter().take(1000).map(|key| damaged.verify_keys(&[key.as_bytes()]).is_err()).collect();
     let count = refused.iter().filter(|refused| **refused).count();
@@ -465,8 +465,8 @@ fn every_kind_records_the_field_of_its_keys_and_a_merge_keeps_it() {
         let at = bytes.windows(8).position(|bytes| bytes == content).unwrap();
         let mut bad = bytes.clone();
         bad[at] = 0;
-        let front = u32::from_le_bytes(bad[16..20].try_into().unwrap()) as usize;
-        let sum = fullbloom_core::checksum::crc32c(&bad[12..front]);
+        let header = u32::from_le_bytes(bad[16..20].try_into().unwrap()) as usize;
+        let sum = fullbloom_core::checksum::crc32c(&bad[12..header]);
         bad[8..12].copy_from_slice(&sum.to_le_bytes());
         let refused = AnyFilter::decode(&bad, &ReadOptions::new()).unwrap_err();
         assert!(matches!(refused, DecodeError::Value { field: "key field", .. }), "{refused}");
@@ -491,11 +491,11 @@ fn a_filter_of_keys_in_a_form_is_refused_unless_the_caller_applies_it() {
 
         // Other flags are unknown.
         let mut newer = bytes.clone();
-        let front = u32::from_le_bytes(newer[16..20].try_into().unwrap()) as usize;
+        let header = u32::from_le_bytes(newer[16..20].try_into().unwrap()) as usize;
         let record = u64::from_le_bytes(newer[72..80].try_into().unwrap()) as usize;
         assert_eq!(newer[record + 5], 2);
         newer[record + 5] |= 8;
-        let sum = fullbloom_core::checksum::crc32c(&newer[12..front]);
+        let sum = fullbloom_core::checksum::crc32c(&newer[12..header]);
         newer[8..12].copy_from_slice(&sum.to_le_bytes());
         let refused = AnyFilter::decode(&newer, &ReadOptions::new().key_form_applied()).unwrap_err();
         assert!(matches!(refused, DecodeError::Newer { field: "flags", .. }), "{refused}");

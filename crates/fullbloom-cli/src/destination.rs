@@ -4,8 +4,8 @@ use crate::error::Failure;
 use crate::output;
 use fullbloom_any::AnyFilter;
 use fullbloom_dialects::Name;
-use fullbloom_files::claim::Claim;
-use fullbloom_ops::filter::{claim, require_replaceable, write_to};
+use fullbloom_files::file_lock::FileLock;
+use fullbloom_ops::filter::{lock, require_replaceable, write_to};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub enum Destination {
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    claim: Claim,
+    lock: FileLock,
 }
 
 impl Destination {
-    /// Checks, before any work is done, that the filter can be written, and claims the file. Comes before the
+    /// Checks, before any work is done, that the filter can be written, and locks the file. Comes before the
     /// old file is read, so that no change of another process is lost.
     pub fn new(path: &Path, force: bool) -> Result<Destination, Failure> {
         if path == Path::new("-") {
@@ -53,12 +53,12 @@ impl Destination {
 
     /// As [`new`](Destination::new), for a file only: `-` is one, too.
     pub fn file(path: &Path, force: bool) -> Result<Destination, Failure> {
-        let claim = claim(path, force, || output::waiting(path))?;
-        if let Some(e) = claim.unlocked() {
+        let lock = lock(path, force, || output::waiting(path))?;
+        if let Some(e) = lock.unlocked() {
             let why = format!("cannot be locked: {e}: make sure that no other process changes it meanwhile");
             output::warning(&format!("{}: {why}", path.display()));
         }
-        Ok(Destination::File(Box::new(Target { path: path.to_owned(), claim })))
+        Ok(Destination::File(Box::new(Target { path: path.to_owned(), lock })))
     }
 
     /// Refuses, unless `force` is given, to replace a file that is not a filter by one of this dialect.
@@ -69,10 +69,10 @@ impl Destination {
         }
     }
 
-    /// The claim to the file; `None` for standard output.
-    pub fn into_claim(self) -> Option<Claim> {
+    /// The lock to the file; `None` for standard output.
+    pub fn into_lock(self) -> Option<FileLock> {
         match self {
-            Destination::File(target) => Some(target.claim),
+            Destination::File(target) => Some(target.lock),
             Destination::Stdout => None,
         }
     }
@@ -80,7 +80,7 @@ impl Destination {
     /// Only its owner can read the new file.
     pub fn make_private(&mut self) {
         if let Destination::File(target) = self {
-            target.claim.make_private();
+            target.lock.make_private();
         }
     }
 
@@ -98,7 +98,7 @@ impl Destination {
     ) -> Result<(), Failure> {
         match self {
             Destination::File(target) => {
-                let prepared = target.claim.prepare(write)?;
+                let prepared = target.lock.prepare(write)?;
                 last()?;
                 Ok(prepared.commit()?)
             }

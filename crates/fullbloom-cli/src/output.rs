@@ -208,7 +208,7 @@ pub fn hint(text: &str) {
     message("\x1b[1;36mhint:\x1b[0m", text);
 }
 
-/// Another process has the claim to this file.
+/// Another process has the lock of this file.
 pub fn waiting(path: &Path) {
     warning(&format!("{}: waiting for another process that is changing it", path.display()));
 }

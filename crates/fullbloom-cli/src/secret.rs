@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::output;
 use crate::sizing::FILES;
 use fullbloom::Secret;
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use fullbloom_ops::filter::secret_in;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,14 +48,14 @@ pub fn is_there(path: &Path) -> bool {
 }
 
 /// Claims the file of a new secret.
-pub fn claim(path: &Path) -> Result<Claim, Failure> {
-    Ok(Claim::wait(path, || output::waiting(path))?)
+pub fn lock(path: &Path) -> Result<FileLock, Failure> {
+    Ok(FileLock::wait(path, || output::waiting(path))?)
 }
 
 /// Writes a secret to a new file that only its owner can read. The file appears with the secret in it, and
 /// never in the place of another.
-pub fn save(mut claim: Claim, secret: &Secret) -> Result<(), Failure> {
+pub fn save(mut lock: FileLock, secret: &Secret) -> Result<(), Failure> {
     let text: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    claim.make_private();
-    Ok(claim.replace(|out| writeln!(out, "{text}"))?)
+    lock.make_private();
+    Ok(lock.replace(|out| writeln!(out, "{text}"))?)
 }

@@ -96,14 +96,14 @@ impl CompactFilter {
     /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
     /// checksums.
     pub fn view(bytes: &[u8]) -> Result<CompactFilter<&[u8]>, DecodeError> {
-        let (compact, range) = Compact::decode(bytes, Check::Front)?;
+        let (compact, range) = Compact::decode(bytes, Check::Header)?;
         Ok(CompactFilter { compact, bits: &bytes[range] })
     }
 
     /// As [`view`](CompactFilter::view), over any owner of the bytes: a mapping, `Bytes`, an `Arc<[u8]>`, a
     /// `Vec<u8>`.
     pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<CompactFilter<Part<S>>, DecodeError> {
-        let (compact, range) = Compact::decode(storage.as_ref(), Check::Front)?;
+        let (compact, range) = Compact::decode(storage.as_ref(), Check::Header)?;
         Ok(CompactFilter { compact, bits: Part::new(storage, range) })
     }
 }

@@ -45,9 +45,9 @@ mod tests {
     fn both_implementations_agree_at_every_length() {
         let bytes: Vec<u8> = (0..300u32).map(|i| ((i * 37) >> 3) as u8).collect();
         for len in 0..bytes.len() {
-            let (front, back) = bytes[..len].split_at(len / 3);
+            let (header, back) = bytes[..len].split_at(len / 3);
             assert_eq!(append(0, &bytes[..len]), crc32c(&bytes[..len]));
-            assert_eq!(append(append(0, front), back), crc32c_append(crc32c(front), back));
+            assert_eq!(append(append(0, header), back), crc32c_append(crc32c(header), back));
         }
     }
 }

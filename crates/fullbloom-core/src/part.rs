@@ -50,7 +50,7 @@ impl<S: AsRef<[u8]>> AsRef<[u8]> for Part<S> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// Only the parts that are read to locate the bits. The bits themselves are not checked.
-    Front,
+    Header,
     /// Every byte.
     All,
 }

@@ -412,14 +412,14 @@ impl<D: Format> Filter<D> {
     /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
     /// checksums.
     pub fn view(bytes: &[u8]) -> Result<View<'_, D>, DecodeError> {
-        let (dialect, range) = D::decode(bytes, Check::Front)?;
+        let (dialect, range) = D::decode(bytes, Check::Header)?;
         Filter::from_decoded(dialect, &bytes[range])
     }
 
     /// As [`view`](Filter::view), for bytes that hold only the array: the caller gives the numbers of bits
     /// and probes.
     pub fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, D>, DecodeError> {
-        let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::Front)?;
+        let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::Header)?;
         Filter::from_decoded(dialect, &bytes[range])
     }
 
@@ -438,7 +438,7 @@ impl<D: Format> Filter<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<Filter<D, Part<S>>, DecodeError> {
-        let (dialect, range) = D::decode(storage.as_ref(), Check::Front)?;
+        let (dialect, range) = D::decode(storage.as_ref(), Check::Header)?;
         Filter::from_decoded(dialect, Part::new(storage, range))
     }
 

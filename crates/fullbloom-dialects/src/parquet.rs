@@ -305,7 +305,7 @@ fn write_header(bytes: u64) -> Vec<u8> {
 /// Whether these bytes are a whole filter with its header.
 #[cfg(feature = "std")]
 pub fn sniff(bytes: &[u8]) -> bool {
-    Parquet::decode(bytes, Check::Front).is_ok_and(|(dialect, _)| dialect.header)
+    Parquet::decode(bytes, Check::Header).is_ok_and(|(dialect, _)| dialect.header)
 }
 
 /// The header at the beginning of these bytes, if there is one: its own length, and the length of the blocks

@@ -159,7 +159,7 @@ impl DynamicFilter {
     pub fn open(path: impl AsRef<Path>) -> Result<DynamicFilter<Part<Mapped>>, FileError> {
         let path = path.as_ref();
         let (mapped, journal) = read_with_journal(path, Mapped::open)?;
-        let check = if journal.is_some() { Check::All } else { Check::Front };
+        let check = if journal.is_some() { Check::All } else { Check::Header };
         let filter = in_place(mapped, check).and_then(|filter| match journal {
             Some(journal) => journal.replay(filter),
             None => Ok(filter),
@@ -170,14 +170,14 @@ impl DynamicFilter {
     /// Reads the header of a `.bloom` file of this kind and uses the rest in place, unchecked: in a block
     /// cache, in `Bytes`, in a mapping.
     pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<DynamicFilter<Part<S>>, DecodeError> {
-        in_place(storage, Check::Front)
+        in_place(storage, Check::Header)
     }
 }
 
 impl<'a> DynamicFilter<&'a [u8]> {
     /// As [`over`](DynamicFilter::over), for borrowed bytes.
     pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
-        let (filter, range) = read(file, Check::Front)?;
+        let (filter, range) = read(file, Check::Header)?;
         Ok(filter.map(|()| &file[range]))
     }
 }

@@ -116,7 +116,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         lengths.extend(self.head.stored_secret().map(|secret| secret.len() as u64));
         lengths.extend(self.head.key_field.map(|field| field.to_bytes().len() as u64));
         let sections = lengths.len() + 1;
-        format::front_len(lengths.into_iter(), sections, data_len) + data_len
+        format::header_len(lengths.into_iter(), sections, data_len) + data_len
     }
 
     /// Data bytes per checksum.
@@ -180,7 +180,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let field = self.head.key_field.map(KeyField::to_bytes);
         small.extend(field.as_ref().map(|field| (kind::KEY_FIELD, 0, &field[..])));
         small.push((kind::DYNAMIC, REQUIRED, &dynamic));
-        format::front(&small, &[(kind::BITS, data_len)], chunk_len)
+        format::header(&small, &[(kind::BITS, data_len)], chunk_len)
     }
 
     /// The filter section.

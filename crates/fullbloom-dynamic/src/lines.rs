@@ -253,7 +253,7 @@ fn fill_lines(
     list
 }
 
-/// How many of the sorted items are below this one: few, so they are counted from the front.
+/// How many of the sorted items are below this one: few, so they are counted from the first on.
 #[inline(always)]
 fn count_below(items: &[u64], end: u64) -> usize {
     let mut count = 0;

@@ -3,7 +3,7 @@
 //!
 //! A save replaces the file completely or not at all, and waits for other processes that are replacing it.
 
-use crate::claim::{Claim, identity};
+use crate::file_lock::{FileLock, identity};
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::FileError;
 use std::fs::{self, File, OpenOptions};
@@ -93,17 +93,17 @@ pub fn save(
     stores_secret: bool,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    let mut claim = Claim::new(path)?;
-    if stores_secret && !claim.exists() {
-        claim.make_private();
+    let mut lock = FileLock::new(path)?;
+    if stores_secret && !lock.exists() {
+        lock.make_private();
     }
-    claim.replace(write)
+    lock.replace(write)
 }
 
 /// Replaces a file by the output of `write`, or leaves it unchanged; waits for other processes that are
-/// replacing it. See [`Claim::replace`].
+/// replacing it. See [`FileLock::replace`].
 pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
-    Claim::new(path)?.replace(write)
+    FileLock::new(path)?.replace(write)
 }
 
 #[cfg(test)]

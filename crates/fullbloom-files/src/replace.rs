@@ -1,5 +1,5 @@
 //! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one. The
-//! file is [claimed](crate::claim) from before the old one is read until the new one is in place.
+//! file is [locked](crate::file_lock) from before the old one is read until the new one is in place.
 //!
 //! A crash at any moment leaves the old or the new file, never none:
 //!
@@ -10,7 +10,7 @@
 //!
 //! Snapshots are hard links to the old file and keep it.
 
-use crate::claim::Claim;
+use crate::file_lock::FileLock;
 use fullbloom_core::error::FileError;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -48,24 +48,24 @@ pub struct Replacement {
     /// The directory it is written into, if not in place.
     into: Option<PathBuf>,
     backup: bool,
-    claim: Claim,
+    lock: FileLock,
 }
 
 impl Replacement {
     /// Claims the file, before the old one is read. `old` is the path of the old file, which may not exist.
-    /// Calls `waiting` once if another process has claimed it.
+    /// Calls `waiting` once if another process has locked it.
     pub fn begin(old: &Path, output: &Output, waiting: impl FnOnce()) -> Result<Replacement, FileError> {
         let (path, into, backup) = match output {
             Output::Into(directory) => (into(directory, old)?, Some(directory.clone()), false),
             Output::InPlace { backup } => (old.to_owned(), None, *backup),
         };
-        let claim = Claim::wait(&path, waiting)?;
-        Ok(Replacement { path, into, backup, claim })
+        let lock = FileLock::wait(&path, waiting)?;
+        Ok(Replacement { path, into, backup, lock })
     }
 
     /// If there is no old file, the new one takes owner, group and permissions from this one.
     pub fn like(mut self, other: &Path) -> Replacement {
-        self.claim.like(other);
+        self.lock.like(other);
         self
     }
 
@@ -74,9 +74,9 @@ impl Replacement {
         self.into.as_deref()
     }
 
-    /// The claim to the file.
-    pub fn claim(&self) -> &Claim {
-        &self.claim
+    /// The lock of the file.
+    pub fn lock(&self) -> &FileLock {
+        &self.lock
     }
 
     /// Writes the file. `write` produces the bytes and returns their number.
@@ -85,9 +85,9 @@ impl Replacement {
         write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
     ) -> Result<Written, FileError> {
         // Symbolic links are followed first: the file they point to is replaced, so that file is backed up.
-        let backup = if self.backup { keep(self.claim.place())? } else { None };
+        let backup = if self.backup { keep(self.lock.place())? } else { None };
         let mut bytes = 0;
-        let replaced = self.claim.replace(|out| {
+        let replaced = self.lock.replace(|out| {
             bytes = write(out)?;
             Ok(())
         });
@@ -141,11 +141,11 @@ pub fn newest_backup(target: &Path) -> Option<PathBuf> {
 }
 
 /// Puts the newest backup of a file back in its place, by one rename. Returns the backup's name; `None` if
-/// there is no backup. Calls `waiting` once if another process has claimed the file.
+/// there is no backup. Calls `waiting` once if another process has locked the file.
 pub fn restore(target: &Path, waiting: impl FnOnce()) -> Result<Option<PathBuf>, FileError> {
-    let claim = Claim::wait(target, waiting)?;
-    let Some(backup) = newest_backup(claim.place()) else { return Ok(None) };
-    move_over(&backup, claim.place())?;
+    let lock = FileLock::wait(target, waiting)?;
+    let Some(backup) = newest_backup(lock.place()) else { return Ok(None) };
+    move_over(&backup, lock.place())?;
     Ok(Some(backup))
 }
 

@@ -9,7 +9,7 @@ use crate::{database, engine, text};
 use fullbloom::FileError;
 use fullbloom::storage::Mapped;
 use fullbloom_dialects::cassandra::descriptor::Descriptor;
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use fullbloom_files::replace;
 use fullbloom_files::replace::{Output, Replacement, is_same_file};
 use fullbloom_sstable::rebuild::first_clash;
@@ -388,7 +388,7 @@ fn is_in(source: &Path, directory: &Path) -> bool {
 }
 
 /// Claims the file that will be written, before the old one is read; `None` in a dry run.
-pub(crate) fn claim(
+pub(crate) fn lock(
     old: &Path,
     options: &RebuildOptions,
     waiting: impl FnOnce(&Path),
@@ -398,7 +398,7 @@ pub(crate) fn claim(
     }
     let replacement = Replacement::begin(old, &options.output, || waiting(old));
     let replacement = replacement.map_err(|e| not_saved(old, &e))?;
-    check_writable(old, replacement.claim(), options.force)?;
+    check_writable(old, replacement.lock(), options.force)?;
     Ok(Some(replacement))
 }
 
@@ -411,8 +411,8 @@ pub(crate) fn destination(old: &Path, output: &Output) -> String {
 }
 
 /// Refuses to replace a read-only file.
-pub(crate) fn check_writable(old: &Path, claim: &Claim, force: bool) -> Result<(), Problem> {
-    if claim.is_read_only() && !force {
+pub(crate) fn check_writable(old: &Path, lock: &FileLock, force: bool) -> Result<(), Problem> {
+    if lock.is_read_only() && !force {
         let why = "cannot save: the file is read-only";
         return Err(Problem::at(old, Code::CannotSave, why)
             .hint("replace it nevertheless")

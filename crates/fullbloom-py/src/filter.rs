@@ -174,7 +174,7 @@ impl Filter {
 
     /// Maps a filter's file: it answers at once, and processes that open the same file share its memory.
     ///
-    /// Only the front of a native file is checked; see ``verify``. The file must not be truncated while it is
+    /// Only the header of a native file is checked; see ``verify``. The file must not be truncated while it is
     /// mapped, which would end the process; replacing it, as ``save`` does, is safe. A mapped filter takes no
     /// keys. Other arguments as of ``load``.
     #[staticmethod]
@@ -190,7 +190,7 @@ impl Filter {
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?;
         let options = read_options(dialect, bits, probes, secret)?;
-        let filter = py.detach(|| AnyFilter::open(&path, &options, Check::Front)).map_err(errors::file)?;
+        let filter = py.detach(|| AnyFilter::open(&path, &options, Check::Header)).map_err(errors::file)?;
         Ok(Filter::of_read(filter, key_type))
     }
 

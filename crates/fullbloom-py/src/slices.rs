@@ -94,9 +94,9 @@ impl Slicing {
     }
 
     /// The beginning of the file, from the facts of each slice in order; the bits of the slices follow.
-    fn front<'py>(&self, py: Python<'py>, facts: Vec<(u64, Vec<u8>)>) -> PyResult<Bound<'py, PyBytes>> {
+    fn header<'py>(&self, py: Python<'py>, facts: Vec<(u64, Vec<u8>)>) -> PyResult<Bound<'py, PyBytes>> {
         let facts: Vec<_> = facts.into_iter().map(|(set_bits, sums)| SliceFacts { set_bits, sums }).collect();
-        self.core.front(&facts).map(|front| PyBytes::new(py, &front)).map_err(errors::value)
+        self.core.header(&facts).map(|header| PyBytes::new(py, &header)).map_err(errors::value)
     }
 
     #[classmethod]

@@ -22,8 +22,8 @@ def assembled(slicing, parts):
             for number, hashes in scatter.take():
                 slices[number].insert_hashes(hashes)
         assert scatter.waiting == 0
-    front = slicing.front([slice_.facts() for slice_ in slices])
-    return front + b"".join(slice_.bits() for slice_ in slices)
+    header = slicing.header([slice_.facts() for slice_ in slices])
+    return header + b"".join(slice_.bits() for slice_ in slices)
 
 
 @pytest.mark.parametrize("how", [{"fpr": 0.01}, {"fpr": 1e-4, "seed": 99}, {"bits_per_key": 30}])
@@ -73,7 +73,7 @@ def test_what_is_no_hash_no_slice_and_no_key_is_refused():
     with pytest.raises(ValueError, match="slice 99"):
         slicing.slice(99)
     with pytest.raises(ValueError, match="1 slices given of"):
-        slicing.front([(0, b"")])
+        slicing.header([(0, b"")])
     with pytest.raises(TypeError):
         slicing.scatter().update([1.5])
     with pytest.raises(ValueError):

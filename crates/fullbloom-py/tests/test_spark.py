@@ -309,7 +309,7 @@ def test_no_rows_and_only_nulls_give_an_empty_filter(spark):
         built = fs.build(df, "id", expected_keys=1000)
         slicing = Slicing(1000, 0.01, key_type="long")
         empty = slicing.slice(0)
-        assert built.to_bytes() == slicing.front([empty.facts()]) + empty.bits()
+        assert built.to_bytes() == slicing.header([empty.facts()]) + empty.bits()
         assert len(fs.build(df, "id")) == 0
         assert built.prune(spark.range(1000), "id").count() == 0
 
@@ -469,10 +469,10 @@ def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where)
 @pytest.mark.parametrize("name", ["a#1.bloom", "a?b.bloom", "a%20b.bloom", "a;b=c.bloom"])
 def test_every_name_in_a_url_of_a_local_file_stands_for_itself(tmp_path, name):
     one = Filter.build([1, 2, 3])
-    for front in ("file:", "file://", "file://localhost", "FILE://", ""):
-        fs.save(one, f"{front}{tmp_path}/{name}")
+    for header in ("file:", "file://", "file://localhost", "FILE://", ""):
+        fs.save(one, f"{header}{tmp_path}/{name}")
         assert os.listdir(tmp_path) == [name]
-        assert fs.load(f"{front}{tmp_path}/{name}") == one
+        assert fs.load(f"{header}{tmp_path}/{name}") == one
         os.unlink(tmp_path / name)
     for other in ("file://elsewhere/a", "file://localhostess/a", "hdfs://name/a"):
         assert _files._local(other) is None

@@ -158,7 +158,7 @@ fn view(map: &SharedBytes, dialect: Name, len: usize) -> Result<AnyFilter, Decod
     let short =
         DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
     let part = Part::of(map.clone(), 0..len).ok_or(short)?;
-    AnyFilter::over_part(part, &dialect.into(), Check::Front)
+    AnyFilter::over_part(part, &dialect.into(), Check::Header)
 }
 
 fn problem(e: DecodeError, have: u64) -> FilterProblem {

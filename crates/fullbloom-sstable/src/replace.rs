@@ -29,7 +29,7 @@ use crate::sstable::{DATA, FILTER, INDEX, PARTITIONS, SCYLLA, STATISTICS, Scylla
 use crate::{DigestMismatch, Engine, running, toc};
 use flate2::Crc;
 use fullbloom::FileError;
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use fullbloom_files::replace;
 use fullbloom_files::replace::{Output, Replacement};
 use std::fmt;
@@ -123,61 +123,61 @@ pub fn check(sstable: &Sstable) -> Result<(), Refusal> {
 /// The right to replace the filter of an sstable, until it is dropped: other processes that want to replace
 /// it wait. Taken before the sstable is read.
 #[derive(Debug)]
-pub enum Claimed {
+pub enum Locked {
     /// A file, in its place or in another directory.
     File {
-        /// The claimed file.
+        /// The locked file.
         replacement: Replacement,
         /// Keep the old files.
         backup: bool,
     },
     /// The directory of a ScyllaDB table, in which no other file may be.
     Scylla {
-        /// The claim to the filter.
-        claim: Claim,
+        /// The lock of the filter.
+        lock: FileLock,
         /// Keep the old files.
         backup: bool,
     },
 }
 
-impl Claimed {
-    /// Claims the filter; calls `waiting` once if another process has claimed it.
-    pub fn new(sstable: &Sstable, output: &Output, waiting: impl FnOnce()) -> Result<Claimed, FileError> {
+impl Locked {
+    /// Locks the filter; calls `waiting` once if another process has locked it.
+    pub fn new(sstable: &Sstable, output: &Output, waiting: impl FnOnce()) -> Result<Locked, FileError> {
         let filter = sstable.path(FILTER);
         match *output {
             Output::InPlace { backup } if sstable.engine() == Engine::Scylla => {
-                Ok(Claimed::Scylla { claim: Claim::of_directory(&filter, waiting)?, backup })
+                Ok(Locked::Scylla { lock: FileLock::of_directory(&filter, waiting)?, backup })
             }
             Output::InPlace { backup } => {
                 let replacement = Replacement::begin(&filter, output, waiting)?.like(&like(sstable));
-                Ok(Claimed::File { replacement, backup })
+                Ok(Locked::File { replacement, backup })
             }
             Output::Into(_) => {
                 let replacement = Replacement::begin(&filter, output, waiting)?;
-                Ok(Claimed::File { replacement, backup: false })
+                Ok(Locked::File { replacement, backup: false })
             }
         }
     }
 
-    /// The claim to the filter.
-    pub fn claim(&self) -> &Claim {
+    /// The lock of the filter.
+    pub fn lock(&self) -> &FileLock {
         match self {
-            Claimed::File { replacement, .. } => replacement.claim(),
-            Claimed::Scylla { claim, .. } => claim,
+            Locked::File { replacement, .. } => replacement.lock(),
+            Locked::Scylla { lock, .. } => lock,
         }
     }
 }
 
 impl Rebuilt<'_> {
-    /// Writes the filter to the place that was claimed, and makes the other components agree with it. A
+    /// Writes the filter to the place that was locked, and makes the other components agree with it. A
     /// filter that has these bytes already is left alone.
     ///
     /// In place, [`check`] must have been asked first.
-    pub fn write(&self, claimed: Claimed) -> Result<Written, FileError> {
+    pub fn write(&self, locked: Locked) -> Result<Written, FileError> {
         let sstable = self.sstable;
-        let (replacement, backup) = match claimed {
-            Claimed::Scylla { claim, backup } => return self.write_scylla(claim, backup),
-            Claimed::File { replacement, backup } => (replacement, backup),
+        let (replacement, backup) = match locked {
+            Locked::Scylla { lock, backup } => return self.write_scylla(lock, backup),
+            Locked::File { replacement, backup } => (replacement, backup),
         };
         let elsewhere = replacement.directory().map(Path::to_owned);
         let mut written = Written::default();
@@ -217,10 +217,10 @@ impl Rebuilt<'_> {
         agrees && self.sstable.lists(FILTER) != Some(false) && self.is_in_place()
     }
 
-    /// As [`write`](Rebuilt::write), for programs that are the only ones to replace filters: claims the
+    /// As [`write`](Rebuilt::write), for programs that are the only ones to replace filters: locks the
     /// filter only now.
     pub fn save(&self, output: &Output) -> Result<Written, FileError> {
-        self.write(Claimed::new(self.sstable, output, || {})?)
+        self.write(Locked::new(self.sstable, output, || {})?)
     }
 
     /// The checksum that `Scylla.db` records.
@@ -230,7 +230,7 @@ impl Rebuilt<'_> {
         crc.sum()
     }
 
-    fn write_scylla(&self, mut claim: Claim, backup: bool) -> Result<Written, FileError> {
+    fn write_scylla(&self, mut lock: FileLock, backup: bool) -> Result<Written, FileError> {
         let sstable = self.sstable;
         let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
         let digest = self.digest();
@@ -243,7 +243,7 @@ impl Rebuilt<'_> {
             return Ok(Written::default());
         }
         let staging = Staging::new(sstable)?;
-        claim.temporary_in(&staging.path);
+        lock.temporary_in(&staging.path);
         let original = if has_digests { original(sstable)? } else { Vec::new() };
         let mut written = Written::default();
         if !in_place {
@@ -253,16 +253,16 @@ impl Rebuilt<'_> {
                 written.backups.push(keep_toc(sstable)?);
             }
             if recorded.is_some() {
-                rewrite(&claim, &scylla_db, &original, None)?;
+                rewrite(&lock, &scylla_db, &original, None)?;
             }
-            claim.like(&like(sstable));
-            claim.replace(|out| self.filter().write_to(out))?;
+            lock.like(&like(sstable));
+            lock.replace(|out| self.filter().write_to(out))?;
             written.path = Some(filter);
         }
         if !has_digests {
-            written.others.extend(list_in_scylla(&claim, sstable)?);
+            written.others.extend(list_in_scylla(&lock, sstable)?);
         } else if !in_place || !agrees {
-            rewrite(&claim, &scylla_db, &original, Some(digest))?;
+            rewrite(&lock, &scylla_db, &original, Some(digest))?;
             written.others.push(scylla_db);
         }
         Ok(written)
@@ -270,7 +270,7 @@ impl Rebuilt<'_> {
 }
 
 /// Puts the old filter of an sstable back, with what belongs to it, newest backup first; `None` if there is
-/// no backup. Calls `waiting` once if another process has claimed the filter. [`check`] must have been asked
+/// no backup. Calls `waiting` once if another process has locked the filter. [`check`] must have been asked
 /// first.
 pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Written>, FileError> {
     let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
@@ -283,7 +283,7 @@ pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Writt
             restored => Ok(restored.map(|_| Written { path: Some(filter), ..Written::default() })),
         };
     }
-    let mut claim = Claim::of_directory(&filter, waiting)?;
+    let mut lock = FileLock::of_directory(&filter, waiting)?;
     let Some(kept) = Kept::newest(sstable) else { return Ok(None) };
     if kept.is_of_toc() {
         replace::move_over(&kept.toc, &toc)?;
@@ -291,11 +291,11 @@ pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Writt
         return remove_created(filter, toc).map(Some);
     }
     let staging = Staging::new(sstable)?;
-    claim.temporary_in(&staging.path);
+    lock.temporary_in(&staging.path);
     let mut written = Written::default();
     if kept.filter.exists() {
         if sstable.has(SCYLLA) {
-            rewrite(&claim, &scylla_db, &read(&scylla_db)?, None)?;
+            rewrite(&lock, &scylla_db, &read(&scylla_db)?, None)?;
         }
         replace::move_over(&kept.filter, &filter)?;
     }
@@ -364,11 +364,11 @@ fn original(sstable: &Sstable) -> Result<Vec<u8>, FileError> {
 }
 
 /// Replaces `Scylla.db` by `original` with another digest of the filter, or none.
-fn rewrite(claim: &Claim, scylla_db: &Path, original: &[u8], digest: Option<u32>) -> Result<(), FileError> {
+fn rewrite(lock: &FileLock, scylla_db: &Path, original: &[u8], digest: Option<u32>) -> Result<(), FileError> {
     let new = with_filter_digest(original, digest).map_err(|e| FileError::decode(scylla_db, e))?;
     match new == read(scylla_db)? {
         true => Ok(()),
-        false => claim.beside(scylla_db)?.replace(|out| out.write_all(&new)),
+        false => lock.beside(scylla_db)?.replace(|out| out.write_all(&new)),
     }
 }
 
@@ -399,10 +399,10 @@ fn list_filter(sstable: &Sstable, backup: bool) -> Result<Option<(PathBuf, Optio
     Ok(Some((path, written.backup)))
 }
 
-/// The same in a ScyllaDB table, whose directory is claimed.
-fn list_in_scylla(claim: &Claim, sstable: &Sstable) -> Result<Option<PathBuf>, FileError> {
+/// The same in a ScyllaDB table, whose directory is locked.
+fn list_in_scylla(lock: &FileLock, sstable: &Sstable) -> Result<Option<PathBuf>, FileError> {
     let Some((path, new)) = toc_with_filter(sstable)? else { return Ok(None) };
-    claim.beside(&path)?.replace(|out| out.write_all(&new))?;
+    lock.beside(&path)?.replace(|out| out.write_all(&new))?;
     Ok(Some(path))
 }
 

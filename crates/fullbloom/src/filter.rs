@@ -94,7 +94,7 @@ impl Filter {
     /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
     /// checksums.
     pub fn view(bytes: &[u8]) -> Result<Filter<&[u8]>, DecodeError> {
-        let (native, range) = Native::decode(bytes, Check::Front)?;
+        let (native, range) = Native::decode(bytes, Check::Header)?;
         Ok(Filter { native, bits: &bytes[range] })
     }
 
@@ -118,7 +118,7 @@ impl Filter {
 
     /// As [`over`](Filter::over); an error gives the storage back.
     pub(crate) fn over_or<S: AsRef<[u8]>>(storage: S) -> Result<Filter<Part<S>>, (S, DecodeError)> {
-        match Native::decode(storage.as_ref(), Check::Front) {
+        match Native::decode(storage.as_ref(), Check::Header) {
             Ok((native, range)) => Ok(Filter { native, bits: Part::new(storage, range) }),
             Err(error) => Err((storage, error)),
         }

@@ -44,7 +44,7 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
     let (decoded, peak) = peak_of(|| StoredFilter::decode(bytes));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
     let options = ReadOptions::from(Name::Native).key_form_applied();
-    if let Ok(view) = AnyFilter::over(bytes.to_vec(), &options, Check::Front) {
+    if let Ok(view) = AnyFilter::over(bytes.to_vec(), &options, Check::Header) {
         let mut again = Vec::new();
         view.write_to(&mut again).unwrap();
         assert!(again.len() <= 2 * bytes.len() + 4096);
@@ -84,23 +84,23 @@ fn takes_keys(stored: StoredFilter) {
     }
 }
 
-/// Puts correct checksums on changed bytes: for the front, and for every chunk in the front's section table.
+/// Puts correct checksums on changed bytes: for the header, and for every chunk in the header's section table.
 fn resealed(mut file: Vec<u8>) -> Vec<u8> {
     let word = |file: &[u8], at: usize| -> usize {
         file.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap()) as usize)
     };
-    let front = file.get(16..20).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap()) as usize);
-    if front < 64 || front > file.len() {
+    let header = file.get(16..20).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap()) as usize);
+    if header < 64 || header > file.len() {
         return file;
     }
-    for entry in (64..front.saturating_sub(31)).step_by(32).take(8) {
+    for entry in (64..header.saturating_sub(31)).step_by(32).take(8) {
         let (kind, at, len) = (word(&file, entry) as u32, word(&file, entry + 8), word(&file, entry + 16));
-        if kind == 4 && len == 4 && at.checked_add(4).is_some_and(|end| end <= front) {
-            let sum = fullbloom_core::checksum::crc32c(&file[front..]);
+        if kind == 4 && len == 4 && at.checked_add(4).is_some_and(|end| end <= header) {
+            let sum = fullbloom_core::checksum::crc32c(&file[header..]);
             file[at..at + 4].copy_from_slice(&sum.to_le_bytes());
         }
     }
-    let sum = fullbloom_core::checksum::crc32c(&file[12..front]);
+    let sum = fullbloom_core::checksum::crc32c(&file[12..header]);
     file[8..12].copy_from_slice(&sum.to_le_bytes());
     file
 }
@@ -137,8 +137,9 @@ fn every_flipped_bit_of_several_chunks_is_detected() {
     let mut file = filter.encode();
     assert!(file.len() > 2 * 65_536 + 1000);
     verify(&file).unwrap();
-    let front = u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize;
-    let borders = [front, front + 65_535, front + 65_536, front + 131_071, front + 131_072, file.len() - 1];
+    let header = u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize;
+    let borders =
+        [header, header + 65_535, header + 65_536, header + 131_071, header + 131_072, file.len() - 1];
     for at in borders.into_iter().chain((0..file.len()).step_by(997)) {
         for bit in 0..8 {
             file[at] ^= 1 << bit;
@@ -171,8 +172,8 @@ fn every_cut_is_refused() {
 fn changed_fields_behind_right_checksums_never_panic() {
     for name in GOLDEN {
         let file = vectors::bytes(name);
-        let front = u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize;
-        for at in 8..front {
+        let header = u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize;
+        for at in 8..header {
             for byte in [0, 1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 255] {
                 let _ = read(&resealed(patched(&file, at, &[byte])));
             }
@@ -191,7 +192,7 @@ fn changed_fields_behind_right_checksums_never_panic() {
             u64::MAX,
             u64::MAX - 63,
         ];
-        for at in (16..front - 8).step_by(4) {
+        for at in (16..header - 8).step_by(4) {
             for edge in edges {
                 let _ = read(&resealed(patched(&file, at, &edge.to_le_bytes())));
             }

@@ -117,8 +117,8 @@ fn the_type_of_keys_is_written_and_read_as_by_the_second_implementation() {
     let at = 64 + 3 * 32 + 6; // after the header and three entries of the table
     assert_eq!(newer[at], 4);
     newer[at] = 5;
-    let front = u32::from_le_bytes(newer[16..20].try_into().unwrap()) as usize;
-    let sum = fullbloom_core::checksum::crc32c(&newer[12..front]);
+    let header = u32::from_le_bytes(newer[16..20].try_into().unwrap()) as usize;
+    let sum = fullbloom_core::checksum::crc32c(&newer[12..header]);
     newer[8..12].copy_from_slice(&sum.to_le_bytes());
     let refused = fullbloom::Filter::decode(&newer).unwrap_err();
     assert_eq!(refused, DecodeError::Newer { field: "key type", at: at as u64, got: 5 });

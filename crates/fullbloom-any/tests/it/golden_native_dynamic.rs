@@ -136,19 +136,19 @@ fn a_keyed_filter_needs_its_secret_and_goes_on_with_it() {
     assert!(read.encode() == whole.encode());
 }
 
-fn front_len(file: &[u8]) -> usize {
+fn header_len(file: &[u8]) -> usize {
     u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize
 }
 
 /// With new checksums, so that only the checks of the contents are left: data is accepted only if a
-/// writer would write it, and so are all numbers of the front that it depends on. Reserved fields, labels and
+/// writer would write it, and so are all numbers of the header that it depends on. Reserved fields, labels and
 /// numbers that nothing else depends on may differ.
 #[test]
 fn changed_contents_are_refused_or_another_filter() {
     let secret = secret();
     for name in FILES {
         let golden = golden(name);
-        let front = front_len(&golden);
+        let header = header_len(&golden);
         let mut refused = 0;
         let steps = Steps::every(5);
         for bit in (8 * 12..8 * golden.len()).filter(|bit| steps.takes(*bit as u64)) {
@@ -164,14 +164,14 @@ fn changed_contents_are_refused_or_another_filter() {
             match read {
                 Ok(mut read) => {
                     let again = read.encode();
-                    let same = again[front_len(&again)..] == file[front_len(&file)..];
+                    let same = again[header_len(&again)..] == file[header_len(&file)..];
                     assert!(same, "{name}: bit {bit} is accepted and lost");
                     read.insert(b"x").unwrap();
                 }
                 Err(_) => refused += 1,
             }
         }
-        let taken = 8 * (golden.len() - front) / steps.distance() as usize;
+        let taken = 8 * (golden.len() - header) / steps.distance() as usize;
         assert!(refused > taken / 3, "{name}: {refused}");
     }
 }
@@ -179,19 +179,19 @@ fn changed_contents_are_refused_or_another_filter() {
 /// Writes the checksums of a file of one chunk.
 fn resign(file: &mut [u8]) {
     let number = |file: &[u8], at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
-    let front = number(file, 16).min(file.len());
-    for entry in (64..front.saturating_sub(32).min(64 + 32 * 8)).step_by(32) {
+    let header = number(file, 16).min(file.len());
+    for entry in (64..header.saturating_sub(32).min(64 + 32 * 8)).step_by(32) {
         if number(file, entry) == 4 {
             let at = number(file, entry + 8);
-            if at + 4 <= front && front < file.len() {
-                let sum = fullbloom_core::checksum::crc32c(&file[front..]);
+            if at + 4 <= header && header < file.len() {
+                let sum = fullbloom_core::checksum::crc32c(&file[header..]);
                 file[at..at + 4].copy_from_slice(&sum.to_le_bytes());
             }
             break;
         }
     }
-    if front > 12 {
-        let sum = fullbloom_core::checksum::crc32c(&file[12..front]);
+    if header > 12 {
+        let sum = fullbloom_core::checksum::crc32c(&file[12..header]);
         file[8..12].copy_from_slice(&sum.to_le_bytes());
     }
 }

@@ -6,7 +6,7 @@ use fullbloom::{Hashing, Secret};
 use fullbloom_any::{AnyFilter, Kind, ReadOptions, StoredFilter, verify};
 use fullbloom_core::part::Check;
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions, Expiry, JournalWriter, Keep, Mode};
-use fullbloom_files::Claim;
+use fullbloom_files::FileLock;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -627,7 +627,7 @@ fn every_reader_of_a_path_sees_the_keys_of_its_journal() {
     let mut filter = DynamicFilter::with_fpr(50_000, 1e-6).unwrap();
     let keys: Vec<u64> = (0..50_000).collect();
     filter.insert_batch(&Column(&keys)).unwrap();
-    let mut writer = JournalWriter::new(Claim::new(&path).unwrap());
+    let mut writer = JournalWriter::new(FileLock::new(&path).unwrap());
     writer.save(&filter).unwrap();
     let hash = filter.hash("alice");
     assert!(filter.insert_hash(hash).unwrap());
@@ -635,12 +635,12 @@ fn every_reader_of_a_path_sees_the_keys_of_its_journal() {
     writer.save(&filter).unwrap();
     drop(writer);
     assert!(dir.path().join("seen.bloom.journal").exists());
-    let (changeable, _) = StoredFilter::load_to_change(Claim::new(&path).unwrap()).unwrap();
+    let (changeable, _) = StoredFilter::load_to_change(FileLock::new(&path).unwrap()).unwrap();
     assert_eq!(changeable.facts().keys, filter.keys());
     assert_eq!(StoredFilter::load(&path).unwrap().facts().keys, filter.keys());
     for any in [
         AnyFilter::load(&path, &ReadOptions::new()).unwrap(),
-        AnyFilter::open(&path, &ReadOptions::new(), Check::Front).unwrap(),
+        AnyFilter::open(&path, &ReadOptions::new(), Check::Header).unwrap(),
     ] {
         assert_eq!(any.native_facts().unwrap().keys, filter.keys());
         assert_eq!(any.encode(), filter.encode());

@@ -40,7 +40,7 @@ fn sliced(slicing: &Slicing, parts: &[&[u64]]) -> Vec<u8> {
         }
     }
     let facts: Vec<_> = slices.iter().map(|slice| slice.facts()).collect();
-    let mut file = slicing.front(&facts).unwrap();
+    let mut file = slicing.header(&facts).unwrap();
     slices.iter().for_each(|slice| file.extend_from_slice(slice.bits()));
     file
 }
@@ -112,11 +112,11 @@ fn a_hash_of_another_slice_is_refused_and_nothing_is_added() {
 fn facts_that_are_not_of_all_slices_are_refused() {
     let slicing = Slicing::new(&plan(300_000, 0.01), Hashing::default(), 1).unwrap();
     let mut facts: Vec<SliceFacts> = (0..6).map(|number| slicing.slice(number).unwrap().facts()).collect();
-    assert!(slicing.front(&facts).is_ok());
+    assert!(slicing.header(&facts).is_ok());
     facts[3].sums.pop();
-    assert_eq!(slicing.front(&facts), Err(SliceError::Sums { slice: 3, got: 3, expected: 4 }));
+    assert_eq!(slicing.header(&facts), Err(SliceError::Sums { slice: 3, got: 3, expected: 4 }));
     facts.pop();
-    assert_eq!(slicing.front(&facts), Err(SliceError::Count { got: 5, expected: 6 }));
+    assert_eq!(slicing.header(&facts), Err(SliceError::Count { got: 5, expected: 6 }));
 }
 
 #[test]

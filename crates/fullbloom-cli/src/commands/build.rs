@@ -216,17 +216,17 @@ fn build(args: &Args) -> Result<(), Refusal> {
         (options, target) = sized_by_keys(args, options, target, &mut keys)?;
     }
     let mut save_secret = None;
-    if let Some((hashing, claim)) = args.native.secret(args.dialect)? {
+    if let Some((hashing, lock)) = args.native.secret(args.dialect)? {
         options = options.hashing(hashing).store_secret(args.native.store_secret);
         options.check()?;
-        save_secret = claim;
+        save_secret = lock;
     }
     let built = filled(args, &options, target, &mut keys)?;
 
     // The secret is saved when the filter is on the disk, and before the filter can be used. It is not
     // removed if the very last step fails: another process may have used it by then.
     let save = || match (save_secret, built.filter.hashing()) {
-        (Some(claim), Some(Hashing::Secret(secret))) => secret::save(claim, secret),
+        (Some(lock), Some(Hashing::Secret(secret))) => secret::save(lock, secret),
         _ => Ok(()),
     };
     destination.write_filter_after(&built.filter, save)?;

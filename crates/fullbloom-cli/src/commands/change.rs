@@ -104,10 +104,10 @@ pub(super) struct Common {
 impl Common {
     /// The keys, and the filter to be changed.
     fn open(&self, secret: &SecretArgs, force: bool) -> Result<(Keys, Changing), Failure> {
-        let (mut keys, destination) = self.claim(Name::Native, force)?;
-        let claim = destination.into_claim().expect("a file");
+        let (mut keys, destination) = self.lock(Name::Native, force)?;
+        let lock = destination.into_lock().expect("a file");
         let key_type = self.types.key_type.key_type();
-        let loaded = Changing::load(&self.filter, claim, secret.read()?.as_ref(), key_type);
+        let loaded = Changing::load(&self.filter, lock, secret.read()?.as_ref(), key_type);
         let (filter, problems) = loaded.map_err(|problem| match problem.code {
             Code::NotAFilter => Failure::from(problem)
                 .hint("fullbloom inspect shows what it is; fullbloom build makes a native filter"),
@@ -123,7 +123,7 @@ impl Common {
     }
 
     /// The keys, and where the filter goes.
-    pub(super) fn claim(&self, dialect: Name, force: bool) -> Result<(Keys, Destination), Failure> {
+    pub(super) fn lock(&self, dialect: Name, force: bool) -> Result<(Keys, Destination), Failure> {
         let format = self.types.apply(self.keys.format(), dialect)?;
         let keys = self.given.keys(&self.keys.files, format)?;
         if keys.include(&self.filter) {

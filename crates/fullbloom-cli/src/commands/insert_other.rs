@@ -22,9 +22,9 @@ pub fn dialect(args: &InsertArgs) -> Result<Option<Name>, Failure> {
 /// Inserts and saves.
 pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
     let path = args.common.filter.display();
-    let (mut keys, destination) = args.common.claim(dialect, args.force.force)?;
-    let claim = destination.into_claim().expect("a file");
-    let mut filter = ChangingOther::load(&args.common.filter, claim, &options(args)?)?;
+    let (mut keys, destination) = args.common.lock(dialect, args.force.force)?;
+    let lock = destination.into_lock().expect("a file");
+    let mut filter = ChangingOther::load(&args.common.filter, lock, &options(args)?)?;
     let (mut inserted, mut new) = (0, 0);
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {

@@ -185,11 +185,11 @@ fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
     let file = match &args.state {
         None => None,
         Some(path) => {
-            let claim = state::claim(args, path, keys)?;
-            if claim.exists() {
-                return state::load(args, path, claim, keys, expiry);
+            let lock = state::lock(args, path, keys)?;
+            if lock.exists() {
+                return state::load(args, path, lock, keys, expiry);
             }
-            Some((path.as_path(), claim))
+            Some((path.as_path(), lock))
         }
     };
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);

@@ -4,7 +4,7 @@
 use crate::common::{Dir, run};
 use fullbloom_dynamic::JournalWriter;
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use std::fs;
 
 /// A filter of 20,000 keys in the file `f`, and two saves of one key each in its journal.
@@ -13,7 +13,7 @@ fn with_journal(dir: &Dir) {
     let hash = |i: u64| filter.hash(format!("key{i}").as_bytes());
     let hashes: Vec<_> = (0..20_002).map(hash).collect();
     filter.insert_batch(&hashes[..20_000]).unwrap();
-    let mut writer = JournalWriter::new(Claim::new(&dir.path("f")).unwrap());
+    let mut writer = JournalWriter::new(FileLock::new(&dir.path("f")).unwrap());
     writer.save(&filter).unwrap();
     for hash in &hashes[20_000..] {
         assert!(filter.insert_hash(*hash).unwrap());

@@ -176,7 +176,7 @@ impl Sizing {
             Sizing::new(&Request { expected_keys, target })
                 .map(|plan| (plan.encoded_len() <= bytes).then_some(plan))
         };
-        // Blocks are rounded up, and the front takes some space: go down in steps of half a percent, then a
+        // Blocks are rounded up, and the header takes some space: go down in steps of half a percent, then a
         // little up again.
         let mut bits = (8.0 * bytes as f64 / expected_keys.max(1) as f64).min(WORTHWHILE_BITS_PER_KEY);
         for _ in 0..1000 {

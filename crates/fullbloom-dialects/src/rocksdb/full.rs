@@ -194,10 +194,10 @@ pub fn sniff(bytes: &[u8]) -> Option<Name> {
     }
     let (_, trailer) = split(bytes).ok()?;
     match trailer[0] {
-        fast_local::MARKER => RocksDb::decode(bytes, Check::Front).ok().map(|_| Name::RocksDb),
-        ribbon::MARKER => RocksDbRibbon::decode(bytes, Check::Front).ok().map(|_| Name::RocksDbRibbon),
+        fast_local::MARKER => RocksDb::decode(bytes, Check::Header).ok().map(|_| Name::RocksDb),
+        ribbon::MARKER => RocksDbRibbon::decode(bytes, Check::Header).ok().map(|_| Name::RocksDbRibbon),
         _ => {
-            let (found, _) = RocksDbLegacy::decode(bytes, Check::Front).ok()?;
+            let (found, _) = RocksDbLegacy::decode(bytes, Check::Header).ok()?;
             found.doubt().is_none().then_some(Name::RocksDbLegacy)
         }
     }

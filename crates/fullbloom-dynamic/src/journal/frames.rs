@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use fullbloom_core::checksum::{crc32c, crc32c_append};
 use fullbloom_core::error::DecodeError;
-use fullbloom_files::claim::JOURNAL_MAGIC;
+use fullbloom_files::file_lock::JOURNAL_MAGIC;
 
 const VERSION: u32 = 1;
 /// Where the seals begin.
@@ -48,7 +48,7 @@ pub(crate) fn header(base: Base, end: u64) -> [u8; HEADER_LEN] {
     let mut header = [0; HEADER_LEN];
     header[..8].copy_from_slice(JOURNAL_MAGIC);
     header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    header[16..24].copy_from_slice(&base.front.to_le_bytes());
+    header[16..24].copy_from_slice(&base.header.to_le_bytes());
     header[24..32].copy_from_slice(&base.len.to_le_bytes());
     let sum = header_sum(&header);
     header[12..16].copy_from_slice(&sum.to_le_bytes());
@@ -72,7 +72,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<Base, DecodeError> {
     }
     match number(header, 8, 4) {
         version if version == u64::from(VERSION) => {
-            Ok(Base { front: number(header, 16, 8), len: number(header, 24, 8) })
+            Ok(Base { header: number(header, 16, 8), len: number(header, 24, 8) })
         }
         got => Err(DecodeError::Newer { field: "journal version", at: 8, got }),
     }
@@ -95,7 +95,7 @@ impl Seal {
         let mut bytes = [0; SEAL_LEN];
         bytes[..8].copy_from_slice(&self.end.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.frames.to_le_bytes());
-        let sum = [base.front, base.len]
+        let sum = [base.header, base.len]
             .iter()
             .fold(crc32c(&bytes[..16]), |sum, number| crc32c_append(sum, &number.to_le_bytes()));
         bytes[16..20].copy_from_slice(&sum.to_le_bytes());
@@ -129,7 +129,7 @@ pub(crate) fn frame(base: Base, at: u64, body: &[u8]) -> Vec<u8> {
 }
 
 fn frame_sum(base: Base, at: u64, first: &[u8]) -> u32 {
-    [base.front, base.len, at]
+    [base.header, base.len, at]
         .iter()
         .fold(crc32c(first), |sum, number| crc32c_append(sum, &number.to_le_bytes()))
 }

@@ -31,7 +31,7 @@ use fullbloom_core::native::format::MAGIC;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Base {
     /// The hash of the file's header.
-    front: u64,
+    header: u64,
     /// The file's length.
     len: u64,
 }
@@ -40,13 +40,13 @@ impl Base {
     /// The identity of a file, of which at least the header is in `bytes`; `None` if it is not a native
     /// filter.
     fn of(bytes: &[u8], len: u64) -> Option<Base> {
-        let front = bytes.get(..front_len(bytes)?)?;
-        Some(Base { front: fullbloom_core::hash::xxh64(front), len })
+        let header = bytes.get(..header_len(bytes)?)?;
+        Some(Base { header: fullbloom_core::hash::xxh64(header), len })
     }
 }
 
 /// The length of the header of a native file.
-fn front_len(bytes: &[u8]) -> Option<usize> {
+fn header_len(bytes: &[u8]) -> Option<usize> {
     let len = bytes.get(16..20).filter(|_| bytes.starts_with(MAGIC))?;
     usize::try_from(u32::from_le_bytes(len.try_into().ok()?)).ok()
 }

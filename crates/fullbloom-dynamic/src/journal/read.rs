@@ -1,13 +1,13 @@
 //! Reads a journal, and inserts its keys.
 
 use super::frames::{Frames, HEADER_LEN, frames, groups, longest_journal, read_header};
-use super::{Base, front_len};
+use super::{Base, header_len};
 use crate::DynamicFilter;
 use alloc::vec::Vec;
 use fullbloom_core::error::{DecodeError, FileError, SizeError};
 use fullbloom_core::keys::Hashes;
-use fullbloom_files::claim::{identity, journal_of};
 use fullbloom_files::file;
+use fullbloom_files::file_lock::{identity, journal_of};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
@@ -158,9 +158,9 @@ impl Journal {
 pub(crate) fn base_of(path: &Path) -> io::Result<Option<Base>> {
     let mut file = File::open(path)?;
     let len = file.metadata()?.len();
-    let mut front = Vec::new();
-    (&mut file).take(64).read_to_end(&mut front)?;
-    let rest = front_len(&front).unwrap_or(0).saturating_sub(front.len());
-    file.take(rest as u64).read_to_end(&mut front)?;
-    Ok(Base::of(&front, len))
+    let mut header = Vec::new();
+    (&mut file).take(64).read_to_end(&mut header)?;
+    let rest = header_len(&header).unwrap_or(0).saturating_sub(header.len());
+    file.take(rest as u64).read_to_end(&mut header)?;
+    Ok(Base::of(&header, len))
 }

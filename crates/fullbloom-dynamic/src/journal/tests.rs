@@ -2,7 +2,7 @@ use super::*;
 use crate::{DynamicFilter, DynamicOptions, Expiry, Keep, Mode};
 use core::time::Duration;
 use fullbloom_core::native::hashing::{Hashing, Secret};
-use fullbloom_files::claim::{Claim, journal_of};
+use fullbloom_files::file_lock::{FileLock, journal_of};
 use fullbloom_testkit::steps::Steps;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn load(path: &Path) -> DynamicFilter {
 fn with_journal(dir: &Path, options: DynamicOptions) -> (PathBuf, DynamicFilter, JournalWriter) {
     let path = dir.join("seen.bloom");
     let mut filter = DynamicFilter::new(options).unwrap();
-    let mut writer = JournalWriter::new(Claim::new(&path).unwrap());
+    let mut writer = JournalWriter::new(FileLock::new(&path).unwrap());
     insert(&mut writer, &mut filter, &hashes(0..50_000));
     writer.save(&filter).unwrap();
     for save in 0..3 {
@@ -76,7 +76,7 @@ fn a_further_writer_continues_the_journal() {
     let (path, _, writer) = with_journal(dir.path(), options());
     drop(writer);
     let (mut filter, mut writer) =
-        JournalWriter::load(Claim::new(&path).unwrap(), DynamicFilter::decode_with).unwrap();
+        JournalWriter::load(FileLock::new(&path).unwrap(), DynamicFilter::decode_with).unwrap();
     assert_eq!((filter.keys(), writer.torn_bytes()), (50_300, 0));
     insert(&mut writer, &mut filter, &hashes(60_000..60_010));
     insert(&mut writer, &mut filter, &hashes(60_005..60_020));
@@ -195,14 +195,15 @@ fn every_prefix_of_acknowledged_frames_and_every_flipped_bit_is_an_error() {
     let mut bytes = whole.clone();
     bytes[HEADER + 2 * FRAME + 40] ^= 4;
     fs::write(&journal, &bytes).unwrap();
-    assert!(JournalWriter::load(Claim::new(&path).unwrap(), DynamicFilter::decode_with).is_err());
+    assert!(JournalWriter::load(FileLock::new(&path).unwrap(), DynamicFilter::decode_with).is_err());
     assert!(DynamicFilter::load(&path).is_err());
     assert_eq!(fs::read(&journal).unwrap(), bytes);
     // A damaged seal is mended by the next save.
     let mut bytes = whole.clone();
     bytes[60] ^= 1;
     fs::write(&journal, &bytes).unwrap();
-    let (read, writer) = JournalWriter::load(Claim::new(&path).unwrap(), DynamicFilter::decode_with).unwrap();
+    let (read, writer) =
+        JournalWriter::load(FileLock::new(&path).unwrap(), DynamicFilter::decode_with).unwrap();
     assert_eq!(read.encode(), filter.encode());
     writer.finish(&read).unwrap();
     assert!(!journal.exists());
@@ -238,7 +239,7 @@ fn a_save_that_was_interrupted_loses_no_acknowledged_key() {
     // A torn end is overwritten.
     fs::write(&journal, &before[..whole.len() - 5]).unwrap();
     let (mut read, mut writer) =
-        JournalWriter::load(Claim::new(&path).unwrap(), DynamicFilter::decode_with).unwrap();
+        JournalWriter::load(FileLock::new(&path).unwrap(), DynamicFilter::decode_with).unwrap();
     assert_eq!((read.keys(), writer.torn_bytes()), (50_200, 827));
     insert(&mut writer, &mut read, &hashes(50_200..50_300));
     writer.save(&read).unwrap();
@@ -258,7 +259,7 @@ fn pipes_links_and_endless_journals_are_refused_at_once() {
         assert!(DynamicFilter::load(&path).is_err(), "{what}");
         assert!(DynamicFilter::open(&path).is_err(), "{what}");
         assert!(
-            JournalWriter::load(Claim::new(&path).unwrap(), DynamicFilter::decode_with).is_err(),
+            JournalWriter::load(FileLock::new(&path).unwrap(), DynamicFilter::decode_with).is_err(),
             "{what}"
         );
     };

@@ -7,8 +7,8 @@ use crate::{DynamicFilter, Mode};
 use alloc::vec::Vec;
 use fullbloom_core::bits::Owned;
 use fullbloom_core::error::{DecodeError, FileError};
-use fullbloom_files::claim::{Claim, journal_of};
 use fullbloom_files::file;
+use fullbloom_files::file_lock::{FileLock, journal_of};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ const CHEAP: u64 = 4 << 20;
 ///
 /// ```
 /// use fullbloom_dynamic::{DynamicFilter, JournalWriter};
-/// use fullbloom_files::Claim;
+/// use fullbloom_files::FileLock;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("seen.bloom");
 /// let mut filter = DynamicFilter::with_fpr(1_000, 1e-6)?;
-/// let mut writer = JournalWriter::new(Claim::new(&path)?);
+/// let mut writer = JournalWriter::new(FileLock::new(&path)?);
 /// let hash = filter.hash(b"alice");
 /// if filter.insert_hash(hash)? {
 ///     writer.record(&filter, &[hash.to_raw()], &[true]);
@@ -41,7 +41,7 @@ const CHEAP: u64 = 4 << 20;
 /// ```
 #[derive(Debug)]
 pub struct JournalWriter {
-    claim: Claim,
+    lock: FileLock,
     /// What is at the path now; `None` if that is no native filter.
     base: Option<Base>,
     /// The length of the journal that extends it; 0 if there is none.
@@ -65,10 +65,10 @@ enum Changes {
 
 impl JournalWriter {
     /// For a file that does not exist yet, or will be replaced at the first save.
-    pub fn new(claim: Claim) -> JournalWriter {
+    pub fn new(lock: FileLock) -> JournalWriter {
         let changes = Changes::TooMany;
         JournalWriter {
-            claim,
+            lock,
             base: None,
             journal_len: 0,
             frames: 0,
@@ -82,10 +82,10 @@ impl JournalWriter {
     /// Reads the file and its journal: `decode` makes a filter of them, such as
     /// [`DynamicFilter::decode_with`].
     pub fn load<F>(
-        claim: Claim,
+        lock: FileLock,
         decode: impl FnOnce(Owned, Option<&Journal>) -> Result<F, DecodeError>,
     ) -> Result<(F, JournalWriter), FileError> {
-        let path = claim.place();
+        let path = lock.place();
         let bytes = file::read(path)?;
         let base = Base::of(bytes.as_ref(), bytes.as_ref().len() as u64);
         let journal = match base {
@@ -104,18 +104,18 @@ impl JournalWriter {
         }
         let file = None;
         let writer =
-            JournalWriter { claim, base, journal_len, frames, file, torn_bytes, needed_seal, changes };
+            JournalWriter { lock, base, journal_len, frames, file, torn_bytes, needed_seal, changes };
         Ok((filter, writer))
     }
 
-    /// The claim, for a filter that has no journal.
-    pub fn into_claim(self) -> Claim {
-        self.claim
+    /// The lock, for a filter that has no journal.
+    pub fn into_lock(self) -> FileLock {
+        self.lock
     }
 
-    /// Whether there was a file when it was claimed, or it has been saved since.
+    /// Whether there was a file when it was locked, or it has been saved since.
     pub fn exists(&self) -> bool {
-        self.claim.exists()
+        self.lock.exists()
     }
 
     /// Bytes of the journal that a crash left incomplete, and that were cut off.
@@ -166,7 +166,7 @@ impl JournalWriter {
     pub fn save(&mut self, filter: &DynamicFilter) -> Result<(), FileError> {
         match (&mut self.changes, self.base) {
             (Changes::Recorded(body), _) if body.is_empty() => Ok(()),
-            (Changes::Recorded(body), Some(base)) if journal_of(self.claim.place()).is_some() => {
+            (Changes::Recorded(body), Some(base)) if journal_of(self.lock.place()).is_some() => {
                 let body = core::mem::take(body);
                 let appended = self.append(base, &body);
                 if appended.is_err() {
@@ -190,12 +190,12 @@ impl JournalWriter {
 
     /// Writes the whole file. The journal, whose keys it then holds, goes with the old one.
     fn fold(&mut self, filter: &DynamicFilter) -> Result<(), FileError> {
-        if filter.stores_secret() && !self.claim.exists() {
-            self.claim.make_private();
+        if filter.stores_secret() && !self.lock.exists() {
+            self.lock.make_private();
         }
         self.file = None;
-        self.claim.replace(|out| filter.write_to(out))?;
-        let path = self.claim.place();
+        self.lock.replace(|out| filter.write_to(out))?;
+        let path = self.lock.place();
         // The file is saved. If it cannot be read now, there is no journal for it, and a further save writes
         // everything.
         self.base = base_of(path).unwrap_or(None);
@@ -206,13 +206,13 @@ impl JournalWriter {
     /// Adds a frame to the journal, and makes the journal if there is none.
     fn append(&mut self, base: Base, body: &[u8]) -> Result<(), FileError> {
         let path = self.journal_path()?;
-        self.claim.require_unchanged()?;
+        self.lock.require_unchanged()?;
         if self.journal_len == 0 {
-            let mut claim = self.claim.beside(&path)?;
-            claim.like(self.claim.place());
+            let mut lock = self.lock.beside(&path)?;
+            lock.like(self.lock.place());
             let first = frame(base, HEADER_LEN as u64, body);
             let end = (HEADER_LEN + first.len()) as u64;
-            claim.replace(|out| {
+            lock.replace(|out| {
                 out.write_all(&header(base, end))?;
                 out.write_all(&first)
             })?;
@@ -244,7 +244,7 @@ impl JournalWriter {
     }
 
     fn journal_path(&self) -> Result<PathBuf, FileError> {
-        let path = self.claim.place();
+        let path = self.lock.place();
         journal_of(path).ok_or_else(|| FileError::io(path, "save", io::ErrorKind::InvalidInput.into()))
     }
 }

@@ -4,7 +4,7 @@
 //! engine can open the database in between.
 
 use crate::problem::{Code, Need, Problem};
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use std::fs::File;
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use std::path::Path;
 pub(crate) struct Locked {
     _file: Option<File>,
     /// Processes of ours wait for each other. Released last.
-    _claim: Option<Claim>,
+    _lock: Option<FileLock>,
 }
 
 /// Locks the database in a directory. A directory without `LOCK` was never opened by an engine and needs no
 /// lock of the engine. Calls `waiting` if another process of ours has the database.
 pub(crate) fn lock(directory: &Path, waiting: impl FnOnce()) -> Result<Locked, Problem> {
     let path = directory.join("LOCK");
-    let claim = Claim::of_directory(&path, waiting).ok(); // without it, the lock of the engine decides
+    let lock = FileLock::of_directory(&path, waiting).ok(); // without it, the lock of the engine decides
     if !path.is_file() {
-        return Ok(Locked { _file: None, _claim: claim });
+        return Ok(Locked { _file: None, _lock: lock });
     }
     let refused = || {
         Problem::at(
@@ -38,7 +38,7 @@ pub(crate) fn lock(directory: &Path, waiting: impl FnOnce()) -> Result<Locked, P
     }
     let unusable = |e| Problem::at(&path, Code::Unreadable, format_args!("cannot lock: {e}"));
     match system::lock(&path).map_err(unusable)? {
-        Some(file) => Ok(Locked { _file: Some(file), _claim: claim }),
+        Some(file) => Ok(Locked { _file: Some(file), _lock: lock }),
         None => Err(refused()),
     }
 }

@@ -20,7 +20,7 @@ use fullbloom_any::{Facts, Kind, StoredFilter};
 use fullbloom_core::typed::{KeyForm, KeyType};
 use fullbloom_dynamic::JournalWriter;
 use fullbloom_dynamic::{DynamicFilter, Expiry, Mode};
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -45,38 +45,38 @@ pub struct Changing {
 #[derive(Debug)]
 enum Saver {
     /// Whole.
-    Whole(Box<Claim>),
+    Whole(Box<FileLock>),
     /// Whole, or as a few keys in its journal.
     Journal(Box<JournalWriter>),
 }
 
 impl Changing {
-    /// A new filter. It is saved to the claimed file, if there is one.
+    /// A new filter. It is saved to the locked file, if there is one.
     ///
     /// # Panics
     /// If it is not a native filter.
-    pub fn new(filter: AnyFilter, file: Option<(&Path, Claim)>) -> Changing {
-        let (path, claim) = match file {
-            Some((path, claim)) => (path.to_owned(), Some(claim)),
+    pub fn new(filter: AnyFilter, file: Option<(&Path, FileLock)>) -> Changing {
+        let (path, lock) = match file {
+            Some((path, lock)) => (path.to_owned(), Some(lock)),
             None => (PathBuf::new(), None),
         };
-        let saver = claim.map(|claim| match stored(&filter) {
-            StoredFilter::Dynamic(_) => Saver::Journal(Box::new(JournalWriter::new(claim))),
-            _ => Saver::Whole(Box::new(claim)),
+        let saver = lock.map(|lock| match stored(&filter) {
+            StoredFilter::Dynamic(_) => Saver::Journal(Box::new(JournalWriter::new(lock))),
+            _ => Saver::Whole(Box::new(lock)),
         });
         let keys = stored(&filter).keys();
         Changing { path, filter, saver, keys, new: Vec::new(), removed: 0, absent: 0 }
     }
 
-    /// Loads the filter in the claimed file and its journal, to be changed by keys of this type. Also returns
+    /// Loads the filter in the locked file and its journal, to be changed by keys of this type. Also returns
     /// what is wrong, although the filter can be used.
     pub fn load(
         path: &Path,
-        claim: Claim,
+        lock: FileLock,
         secret: Option<&Secret>,
         key_type: KeyType,
     ) -> Result<(Changing, Vec<Problem>), Problem> {
-        let (loaded, writer) = StoredFilter::load_to_change(claim).map_err(|e| unreadable(path, &e))?;
+        let (loaded, writer) = StoredFilter::load_to_change(lock).map_err(|e| unreadable(path, &e))?;
         let mut filter = AnyFilter::from(loaded);
         filter.require_key_type(key_type).map_err(|e| other_key_type(path, &e))?;
         if let Some(secret) = secret {
@@ -92,7 +92,7 @@ impl Changing {
         problems.extend(incomplete(path, writer.torn_bytes(), writer.needed_seal()));
         let saver = match dynamic(&filter) {
             Some(_) => Saver::Journal(Box::new(writer)),
-            None => Saver::Whole(Box::new(writer.into_claim())),
+            None => Saver::Whole(Box::new(writer.into_lock())),
         };
         let (path, saver, keys, new) = (path.to_owned(), Some(saver), stored(&filter).keys(), Vec::new());
         Ok((Changing { path, filter, saver, keys, new, removed: 0, absent: 0 }, problems))
@@ -276,7 +276,7 @@ impl Changing {
     /// Whether there is a file, which existed before or has been saved since.
     pub fn is_saved(&self) -> bool {
         match &self.saver {
-            Some(Saver::Whole(claim)) => claim.exists(),
+            Some(Saver::Whole(lock)) => lock.exists(),
             Some(Saver::Journal(writer)) => writer.exists(),
             None => false,
         }
@@ -286,7 +286,7 @@ impl Changing {
     pub fn save(&mut self) -> Result<(), FileError> {
         match (&mut self.saver, stored(&self.filter)) {
             (Some(Saver::Journal(writer)), StoredFilter::Dynamic(filter)) => writer.save(filter),
-            (Some(Saver::Whole(claim)), stored) => claim.replace(|out| stored.write_to(out)),
+            (Some(Saver::Whole(lock)), stored) => lock.replace(|out| stored.write_to(out)),
             _ => Ok(()),
         }
     }

@@ -67,7 +67,7 @@ fn unpack_bounded(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 /// The length that the header of a DCSO filter announces, if these bytes begin with one and end before it.
 fn announced(front: &[u8]) -> Option<u64> {
-    match Dcso::decode(front, Check::Front) {
+    match Dcso::decode(front, Check::Header) {
         Err(DecodeError::Truncated { at, need, .. }) => Some(at.saturating_add(need)),
         _ => None,
     }

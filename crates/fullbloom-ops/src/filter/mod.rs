@@ -11,11 +11,11 @@
 //! `open` and `native` know the library's run-time filter.
 
 mod change;
-mod claim;
 mod convert;
 mod file;
 mod fill;
 mod gzip;
+mod lock;
 mod merge;
 mod native;
 mod open;
@@ -24,12 +24,12 @@ mod repeated;
 mod verify;
 
 pub use change::{Changing, ChangingOther, Difference, Wanted};
-pub use claim::{claim, require_replaceable, require_replaceable_by_table, secret_in};
 pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::FilterFile;
 pub(crate) use fill::along;
 pub use fullbloom_any::ReadOptions;
 pub use gzip::write_to;
+pub use lock::{lock, require_replaceable, require_replaceable_by_table, secret_in};
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};

@@ -67,7 +67,7 @@ impl FilterFile {
 
     /// As [`open`](FilterFile::open), with the present time given by the caller.
     pub fn open_at(&self, now: SystemTime) -> Result<Opened, Problem> {
-        let check = if self.is_mapped() { Check::Front } else { Check::All };
+        let check = if self.is_mapped() { Check::Header } else { Check::All };
         let (path, dialect) = (self.path(), self.dialect());
         if self.options.secret.is_some() && dialect != Name::Native {
             let why = format!("a {dialect} filter has no secret");

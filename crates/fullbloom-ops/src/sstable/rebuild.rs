@@ -9,7 +9,7 @@ use crate::report::Found;
 use fullbloom_any::Plan;
 use fullbloom_files::replace::Output;
 use fullbloom_sstable::rebuild::{Proposal, Rate, propose};
-use fullbloom_sstable::replace::{self, Claimed, Refusal, Written};
+use fullbloom_sstable::replace::{self, Locked, Refusal, Written};
 use fullbloom_sstable::{ComponentError, FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};
 use serde::Serialize;
 use std::ops::Deref;
@@ -87,13 +87,13 @@ pub(crate) fn rebuild(
 ) -> Result<Option<Found<RebuiltSstable>>, Problem> {
     let path = sstable.path(FILTER);
     let damage = || damage_of(sstable, options);
-    // A sound filter is not claimed: its directory may be one that cannot be written to.
+    // A sound filter is not locked: its directory may be one that cannot be written to.
     if options.damaged && damage().is_none() {
         return Ok(None);
     }
-    let claimed = match options.dry_run {
+    let locked = match options.dry_run {
         true => None,
-        false => Some(claim(sstable, options, waiting)?),
+        false => Some(lock(sstable, options, waiting)?),
     };
     // Another process may have repaired it in the meantime.
     let reasons = match options.damaged.then(damage) {
@@ -120,10 +120,10 @@ pub(crate) fn rebuild(
     }
     let before = before(&proposal); // before the file is replaced
     let rebuilt = proposal.build().map_err(|e| refused(sstable, &e))?;
-    let (unchanged, written) = match claimed {
+    let (unchanged, written) = match locked {
         None => (matches!(options.output, Output::InPlace { .. }) && rebuilt.is_done(), None),
-        Some(claimed) => {
-            let written = rebuilt.write(claimed).map_err(|e| not_saved(&path, &e))?;
+        Some(locked) => {
+            let written = rebuilt.write(locked).map_err(|e| not_saved(&path, &e))?;
             (written.path.is_none() && written.others.is_empty(), Some(written))
         }
     };
@@ -161,17 +161,13 @@ fn damage_of(sstable: &Sstable, options: &RebuildOptions) -> Option<Vec<Problem>
     (!found.is_well() || is_too_full && would_help() == Some(true)).then_some(problems)
 }
 
-/// Claims the filter, before the sstable is read.
-fn claim(
-    sstable: &Sstable,
-    options: &RebuildOptions,
-    waiting: impl FnOnce(&Path),
-) -> Result<Claimed, Problem> {
+/// Locks the filter, before the sstable is read.
+fn lock(sstable: &Sstable, options: &RebuildOptions, waiting: impl FnOnce(&Path)) -> Result<Locked, Problem> {
     let path = sstable.path(FILTER);
-    let claimed = Claimed::new(sstable, &options.output, || waiting(&path));
-    let claimed = claimed.map_err(|e| not_saved(&path, &e))?;
-    check_writable(&path, claimed.claim(), options.force)?;
-    Ok(claimed)
+    let locked = Locked::new(sstable, &options.output, || waiting(&path));
+    let locked = locked.map_err(|e| not_saved(&path, &e))?;
+    check_writable(&path, locked.lock(), options.force)?;
+    Ok(locked)
 }
 
 fn record(

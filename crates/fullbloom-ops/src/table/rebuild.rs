@@ -83,12 +83,12 @@ pub(crate) fn rebuild(
     options: &RebuildOptions,
     waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltTable>>, Problem> {
-    // A sound filter is not claimed: its directory may be one that cannot be written to. It is looked at
+    // A sound filter is not locked: its directory may be one that cannot be written to. It is looked at
     // again below, because another process may repair it until then.
     if options.damaged && is_sound(path, options) {
         return Ok(None);
     }
-    let replacement = rebuild::claim(path, options, waiting)?;
+    let replacement = rebuild::lock(path, options, waiting)?;
     let table = &table::open(path, options.prefix_extractor)?;
     let old = table.inspect();
     let mut problems: Vec<Problem> = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();

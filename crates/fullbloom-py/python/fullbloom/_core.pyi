@@ -185,7 +185,7 @@ class Filter:
     ) -> Filter:
         """Maps a filter's file: it answers at once, and processes that open the same file share its memory.
 
-        Only the front of a native file is checked; see ``verify``. The file must not be truncated while it is
+        Only the header of a native file is checked; see ``verify``. The file must not be truncated while it is
         mapped, which would end the process; replacing it, as ``save`` does, is safe. A mapped filter takes no
         keys. Other arguments as of ``load``.
         """
@@ -437,7 +437,7 @@ class Slicing:
         """One slice, empty."""
     def scatter(self) -> Scatter:
         """Hashes the keys of one machine, to be sent to the machines that have the slices."""
-    def front(self, facts: list[tuple[int, bytes]]) -> bytes:
+    def header(self, facts: list[tuple[int, bytes]]) -> bytes:
         """The beginning of the file, from the facts of each slice in order; the bits of the slices follow."""
 
 @final

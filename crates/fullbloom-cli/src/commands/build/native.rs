@@ -11,7 +11,7 @@ use fullbloom_any::Kind;
 use fullbloom_core::error::BuildOption;
 use fullbloom_dialects::Name;
 use fullbloom_dynamic::Mode;
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use std::path::{Path, PathBuf};
 
 /// The options of native filters only.
@@ -117,15 +117,15 @@ impl NativeArgs {
         }
     }
 
-    /// The secret of a keyed filter, and the claim to the file that a new one must be saved to; `None` if the
+    /// The secret of a keyed filter, and the lock of the file that a new one must be saved to; `None` if the
     /// filter is not keyed. Of several builds that would make a secret, one does, and the others wait for it.
-    pub fn secret(&self, dialect: Name) -> Result<Option<(Hashing, Option<Claim>)>, Failure> {
+    pub fn secret(&self, dialect: Name) -> Result<Option<(Hashing, Option<FileLock>)>, Failure> {
         if !self.keyed && self.secret.is_none() && !self.store_secret {
             return Ok(None);
         }
         match self.secret.as_deref() {
-            Some(path) => match secret::claim(path) {
-                Ok(claim) if !claim.exists() => Ok(Some((Hashing::Secret(secret::random()?), Some(claim)))),
+            Some(path) => match secret::lock(path) {
+                Ok(lock) if !lock.exists() => Ok(Some((Hashing::Secret(secret::random()?), Some(lock)))),
                 Err(e) if !secret::is_there(path) => Err(e),
                 // It can be read where nothing can be written.
                 _ => Ok(Some((Hashing::Secret(secret::read(path)?), None))),

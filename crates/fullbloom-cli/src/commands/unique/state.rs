@@ -7,19 +7,19 @@ use crate::input::Keys;
 use crate::output;
 use crate::text;
 use fullbloom_dynamic::{Expiry, Keep};
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use fullbloom_ops::filter::{Changing, Difference, Wanted};
 use std::path::Path;
 
 /// Claims the file.
-pub fn claim(args: &Args, path: &Path, keys: &Keys) -> Result<Claim, Failure> {
+pub fn lock(args: &Args, path: &Path, keys: &Keys) -> Result<FileLock, Failure> {
     if path == Path::new("-") {
         return Err(Failure::new("--state", "is a file, not a stream"));
     }
     if keys.include(path) {
         return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
     }
-    Ok(Destination::file(path, args.force.force)?.into_claim().expect("a file"))
+    Ok(Destination::file(path, args.force.force)?.into_lock().expect("a file"))
 }
 
 /// Loads the keys of earlier runs. The filter keeps its kind and size; options that ask for others give a
@@ -27,12 +27,12 @@ pub fn claim(args: &Args, path: &Path, keys: &Keys) -> Result<Claim, Failure> {
 pub fn load(
     args: &Args,
     path: &Path,
-    claim: Claim,
+    lock: FileLock,
     keys: &Keys,
     expiry: Option<Expiry>,
 ) -> Result<Changing, Failure> {
     let (seen, problems) =
-        Changing::load(path, claim, args.secret.read()?.as_ref(), args.types.key_type.key_type())?;
+        Changing::load(path, lock, args.secret.read()?.as_ref(), args.types.key_type.key_type())?;
     problems.iter().for_each(|problem| output::warning(&problem.to_string()));
     seen.remembers_keys()?;
     seen.require_form(args.keys.form())?;

@@ -8,7 +8,7 @@ use fullbloom::Hashing;
 use fullbloom_any::StoredFilter;
 use fullbloom_dynamic::JournalWriter;
 use fullbloom_dynamic::{DynamicFilter, DynamicOptions};
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use fullbloom_testkit::steps::Steps;
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ fn prepare(dir: &Dir, old: u64, saved: u64) -> Vec<u64> {
     let mut filter = DynamicFilter::new(DynamicOptions::new(1_000, 1e-13)).unwrap();
     let mut all: Vec<u64> = other_hashes(old).collect();
     filter.insert_batch(&Hashing::default().hashes(&all)).unwrap();
-    let mut writer = JournalWriter::new(Claim::new(&path).unwrap());
+    let mut writer = JournalWriter::new(FileLock::new(&path).unwrap());
     writer.save(&filter).unwrap();
     if saved > 0 {
         let hashes = hashes(&filter, 0..saved);

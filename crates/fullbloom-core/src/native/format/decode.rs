@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// The sections of a file whose front is undamaged. Its layout says of which kind the filter is; the kind
+/// The sections of a file whose header is undamaged. Its layout says of which kind the filter is; the kind
 /// reads the rest.
 #[derive(Debug)]
 pub struct Decoded {
@@ -56,12 +56,7 @@ pub struct Table([Option<Section>; kind::KEY_FIELD as usize + 1]);
 
 impl Table {
     pub fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
-        self.0[kind as usize].ok_or(DecodeError::Truncated {
-            field,
-            at: HEADER_LEN,
-            need: ENTRY_LEN,
-            have: 0,
-        })
+        self.0[kind as usize].ok_or(DecodeError::Truncated { field, at: FIXED_LEN, need: ENTRY_LEN, have: 0 })
     }
 
     pub fn optional(&self, kind: u32) -> Option<Section> {
@@ -69,27 +64,27 @@ impl Table {
     }
 }
 
-/// Reads and checks the front.
+/// Reads and checks the header.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     let mut cursor = Cursor::new(bytes);
     cursor.magic("magic", MAGIC)?;
-    let checksum = cursor.u32_le("front checksum")?;
+    let checksum = cursor.u32_le("header checksum")?;
     let at = cursor.at();
     let version = cursor.u16_le("version")?;
     if version != VERSION {
         return Err(DecodeError::Newer { field: "version", at, got: version.into() });
     }
     let count = cursor.u16_le("sections")?;
-    let front_len = u64::from(cursor.u32_le("front length")?);
-    let least = HEADER_LEN + ENTRY_LEN * u64::from(count);
-    if front_len % ALIGN != 0 || front_len < least || front_len > bytes.len() as u64 {
+    let header_len = u64::from(cursor.u32_le("header length")?);
+    let least = FIXED_LEN + ENTRY_LEN * u64::from(count);
+    if header_len % ALIGN != 0 || header_len < least || header_len > bytes.len() as u64 {
         let allowed = "a multiple of 64, at least the section table, at most the file";
-        return Err(DecodeError::Value { field: "front length", at: 16, got: front_len.into(), allowed });
+        return Err(DecodeError::Value { field: "header length", at: 16, got: header_len.into(), allowed });
     }
-    // From here on the front is known to be undamaged.
-    if crc32c(&bytes[CHECKED_FROM..front_len as usize]) != checksum {
-        let len = front_len - CHECKED_FROM as u64;
-        return Err(DecodeError::Checksum { field: "front", at: CHECKED_FROM as u64, len });
+    // From here on the header is known to be undamaged.
+    if crc32c(&bytes[CHECKED_FROM..header_len as usize]) != checksum {
+        let len = header_len - CHECKED_FROM as u64;
+        return Err(DecodeError::Checksum { field: "header", at: CHECKED_FROM as u64, len });
     }
     let chunk_len = cursor.u32_le("chunk length")?;
     if !(chunk_len.is_power_of_two() && chunk_len >= 64) {
@@ -109,9 +104,9 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     if required != 0 {
         return Err(DecodeError::Newer { field: "required features", at, got: required });
     }
-    let table = read_table(bytes, count, front_len)?;
+    let table = read_table(bytes, count, header_len)?;
 
-    let data = front_len as usize..bytes.len();
+    let data = header_len as usize..bytes.len();
     let sums = table.required(kind::SUMS, "checksums")?;
     let expected = (data.len() as u64).div_ceil(chunk_len.into()) * 4;
     if sums.len != expected {
@@ -172,7 +167,7 @@ fn read_owner(
 }
 
 /// Sections are in file order and do not overlap; data sections begin at multiples of a line.
-fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeError> {
+fn read_table(bytes: &[u8], count: u16, header_len: u64) -> Result<Table, DecodeError> {
     if count > MAX_SECTIONS {
         return Err(DecodeError::Value {
             field: "sections",
@@ -181,9 +176,9 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
             allowed: "at most 64",
         });
     }
-    let mut cursor = Cursor::at_offset(bytes, HEADER_LEN as usize);
+    let mut cursor = Cursor::at_offset(bytes, FIXED_LEN as usize);
     let mut table = Table::default();
-    let mut free = HEADER_LEN + ENTRY_LEN * u64::from(count);
+    let mut free = FIXED_LEN + ENTRY_LEN * u64::from(count);
     for _ in 0..count {
         let entry = cursor.at();
         let kind = cursor.u32_le("section kind")?;
@@ -205,9 +200,9 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
         match table.0.get_mut(kind as usize).filter(|_| kind::KNOWN.contains(&kind)) {
             Some(slot) => {
                 let well_placed =
-                    if is_data { at >= front_len && at % ALIGN == 0 } else { free <= front_len };
+                    if is_data { at >= header_len && at % ALIGN == 0 } else { free <= header_len };
                 if slot.is_some() || !well_placed {
-                    let allowed = "one section of each kind; bits after the front at a multiple of 64, others inside it";
+                    let allowed = "one section of each kind; bits after the header at a multiple of 64, others inside it";
                     return Err(DecodeError::Value {
                         field: "section kind",
                         at: entry,

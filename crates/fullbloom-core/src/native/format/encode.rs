@@ -21,7 +21,7 @@ pub struct Encoder<'a> {
     pub layout: [u8; 4],
     pub blocks: u64,
     pub byte_len: u64,
-    /// Empty if they are stored elsewhere: then only the [`front`](Encoder::front) is available.
+    /// Empty if they are stored elsewhere: then only the [`header`](Encoder::header) is available.
     pub bits: &'a [u8],
     /// The compact section.
     pub compact: Option<Vec<u8>>,
@@ -54,20 +54,20 @@ impl<'a> Encoder<'a> {
         let small = self.small_sections(&record, field.as_ref().map(|f| &f[..]), described.as_deref());
         // The checksums are not computed for it.
         let lengths = small.iter().map(|(.., bytes)| bytes.len() as u64).chain([sums_len(self.data_len())]);
-        front_len(lengths, small.len() + 1 + self.data_sections().len(), self.byte_len) + self.data_len()
+        header_len(lengths, small.len() + 1 + self.data_sections().len(), self.byte_len) + self.data_len()
     }
 
     fn data_len(&self) -> u64 {
         self.data_sections().iter().map(|(_, len)| len).sum()
     }
 
-    /// The kinds and lengths of the sections after the front.
+    /// The kinds and lengths of the sections after the header.
     fn data_sections(&self) -> Vec<(u32, u64)> {
         let exceptions = self.exceptions().map(|exceptions| (kind::EXCEPTION_DATA, exceptions.byte_len()));
         [(kind::BITS, self.byte_len)].into_iter().chain(exceptions).collect()
     }
 
-    /// The sections in the front, except the checksums: kind, flags and bytes.
+    /// The sections in the header, except the checksums: kind, flags and bytes.
     fn small_sections<'s>(
         &'s self,
         record: &'s [u8],
@@ -94,17 +94,17 @@ impl<'a> Encoder<'a> {
         let level_bits = self.exceptions().map_or(&[][..], |e| e.lines().as_flattened());
         let data = [self.bits, level_bits, &list];
         let data_len: u64 = data.iter().map(|part| part.len() as u64).sum();
-        out.write_all(&self.front(&checksums(&data, chunk_len(data_len) as usize)))?;
+        out.write_all(&self.header(&checksums(&data, chunk_len(data_len) as usize)))?;
         data.iter().try_for_each(|part| out.write_all(part))
     }
 
     /// Everything before the data; `sums` are the checksums of the data.
-    pub fn front(&self, sums: &[u8]) -> Vec<u8> {
+    pub fn header(&self, sums: &[u8]) -> Vec<u8> {
         let (record, described) = (self.filter_record(), self.exceptions().map(exceptions_section));
         let field = self.head.key_field.map(KeyField::to_bytes);
         let mut small = self.small_sections(&record, field.as_ref().map(|f| &f[..]), described.as_deref());
         small.insert(1, (kind::SUMS, REQUIRED, sums));
-        front(&small, &self.data_sections(), chunk_len(self.data_len()))
+        header(&small, &self.data_sections(), chunk_len(self.data_len()))
     }
 
     fn filter_record(&self) -> Vec<u8> {
@@ -135,7 +135,7 @@ pub fn chunk_len(data_len: u64) -> u64 {
 
 /// Length of the file of a filter of this many bytes, with only the mandatory sections.
 pub fn plain_len(bits: u64) -> u64 {
-    front_len([FILTER_LEN, sums_len(bits)].into_iter(), 3, bits) + bits
+    header_len([FILTER_LEN, sums_len(bits)].into_iter(), 3, bits) + bits
 }
 
 /// Length of the checksums of this many bytes of data.

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   | header 64 | section table | small sections | pad |  bits ...  | exceptions ... |
-//!   |<------------ front: one checksum ----------------->|<- data: a checksum per chunk ->|
+//!   |<------------ header: one checksum ----------------->|<- data: a checksum per chunk ->|
 //! ```
 //!
-//! The front holds everything a lookup needs besides the bits, so a mapped file is ready once its front has
+//! The header holds everything a lookup needs besides the bits, so a mapped file is ready once its header has
 //! been read. The bits follow at a multiple of 64 bytes. Every byte of the file is covered by a checksum
-//! (CRC-32C): the front by one that is always checked, the data by one per chunk, checked when a file is
+//! (CRC-32C): the header by one that is always checked, the data by one per chunk, checked when a file is
 //! loaded or on request. All numbers are little-endian. `docs/formats/native.md` describes every byte.
 //!
 //! The layout in the filter section says of which kind the filter is. A compact or dynamic filter has one
@@ -18,11 +18,11 @@
 
 mod decode;
 mod encode;
-mod front;
+mod header;
 
 pub use decode::{Decoded, Record, Section, Table, decode};
 pub use encode::{Encoder, checksums, chunk_len, plain_len};
-pub use front::{front, front_len};
+pub use header::{header, header_len};
 
 /// The first eight bytes. The first is not ASCII and the last is a line feed, so that text conversions are
 /// detected.
@@ -30,10 +30,11 @@ pub const MAGIC: &[u8; 8] = b"\x89FBLOOM\n";
 
 const VERSION: u16 = 1;
 
-const HEADER_LEN: u64 = 64;
+/// The fixed part of the header: magic number, version, lengths.
+const FIXED_LEN: u64 = 64;
 const ENTRY_LEN: u64 = 32;
 
-/// The range of the front's checksum begins here: after the checksum itself.
+/// The range of the header's checksum begins here: after the checksum itself.
 const CHECKED_FROM: usize = 12;
 
 /// The maximum number of sections that are read.

@@ -6,7 +6,7 @@ use crate::text;
 use fullbloom::FileError;
 use fullbloom_any::{AnyFilter, ChangeError};
 use fullbloom_dialects::Name;
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use std::path::{Path, PathBuf};
 
 /// Above this rate a filter is nearly full: it reports most absent keys present.
@@ -17,7 +17,7 @@ const NEARLY_FULL: f64 = 0.5;
 pub struct ChangingOther {
     path: PathBuf,
     filter: AnyFilter,
-    claim: Claim,
+    lock: FileLock,
     /// Memory for the answers of one batch.
     new: Vec<bool>,
 }
@@ -29,8 +29,8 @@ impl ChangingOther {
         Some(dialect).filter(|dialect| *dialect != Name::Native)
     }
 
-    /// Loads the filter in the claimed file. A damaged filter is refused, and so is one that takes no keys.
-    pub fn load(path: &Path, claim: Claim, options: &ReadOptions) -> Result<ChangingOther, Problem> {
+    /// Loads the filter in the locked file. A damaged filter is refused, and so is one that takes no keys.
+    pub fn load(path: &Path, lock: FileLock, options: &ReadOptions) -> Result<ChangingOther, Problem> {
         let file = FilterFile::load(path, options)?;
         let opened = file.open()?;
         if let Some(problem) = opened.problems.into_iter().find(Problem::is_error) {
@@ -47,7 +47,7 @@ impl ChangingOther {
                 _ => problem,
             }
         })?;
-        Ok(ChangingOther { path: path.to_owned(), filter, claim, new: Vec::new() })
+        Ok(ChangingOther { path: path.to_owned(), filter, lock, new: Vec::new() })
     }
 
     /// Inserts keys. Returns how many are new.
@@ -73,6 +73,6 @@ impl ChangingOther {
     /// Saves the filter, completely or not at all.
     pub fn save(&mut self) -> Result<(), FileError> {
         let (filter, path) = (&self.filter, &self.path);
-        self.claim.replace(|out| write_to(filter, path, out))
+        self.lock.replace(|out| write_to(filter, path, out))
     }
 }

@@ -250,16 +250,16 @@ def _filled(slicing):
 
 
 def _assemble(facts, rows, slicing, file):
-    """Writes the file: its front, and the bits of the slices where they belong. Slices without keys are left out of the rows."""
+    """Writes the file: its header, and the bits of the slices where they belong. Slices without keys are left out of the rows."""
     known = {row.slice: (row.set_bits, bytes(row.sums)) for row in facts}
     if len(known) != len(facts):
         raise RuntimeError("two tasks had keys of one slice: Spark did not keep to the partitions asked for")
     slice_len = slicing.slice(0).byte_len  # the last one may be shorter
-    front = slicing.front([known.get(number) or slicing.slice(number).facts() for number in range(slicing.count)])
-    file.write(front)
-    file.truncate(len(front) + slicing.byte_len)
+    header = slicing.header([known.get(number) or slicing.slice(number).facts() for number in range(slicing.count)])
+    file.write(header)
+    file.truncate(len(header) + slicing.byte_len)
     for row in rows:
-        file.seek(len(front) + row.slice * slice_len)
+        file.seek(len(header) + row.slice * slice_len)
         file.write(row.bits)
 
 

@@ -1,15 +1,15 @@
 //! The right to replace a file: one process at a time has it, from reading the old file to the rename.
 //!
 //! ```text
-//!   Claim::new ─► lock ─► (read the old file, change it) ─► replace: temporary file ─► flush ─► rename ─► unlock
+//!   FileLock::new ─► lock ─► (read the old file, change it) ─► replace: temporary file ─► flush ─► rename ─► unlock
 //! ```
 //!
-//! Everything here that replaces a file takes a claim first, so two processes that change the same file take
+//! Everything here that replaces a file takes the lock first, so two processes that change the same file take
 //! turns and neither loses the other's work. Readers take none: they see the old file or the new one.
 //!
 //! A save writes a temporary file beside the target, flushes it to the disk, renames it over the target and
 //! flushes the directory: after a crash at any moment, either the old file or the new one is there, complete.
-//! The temporary file is removed when anything fails. If a killed process left one behind, the next claim to
+//! The temporary file is removed when anything fails. If a killed process left one behind, the next lock of
 //! the same file removes it.
 
 mod links;
@@ -26,7 +26,7 @@ use temporary::Temporary;
 
 /// The right to replace a file, until it is dropped.
 #[derive(Debug)]
-pub struct Claim {
+pub struct FileLock {
     path: PathBuf,
     target: Target,
     lock: Lock,
@@ -37,14 +37,14 @@ pub struct Claim {
     like: Option<Box<Metadata>>,
 }
 
-impl Claim {
-    /// Waits until no other process has the claim to this file, which need not exist.
-    pub fn new(path: &Path) -> Result<Claim, FileError> {
+impl FileLock {
+    /// Waits until no other process has the lock of this file, which need not exist.
+    pub fn new(path: &Path) -> Result<FileLock, FileError> {
         Self::wait(path, || {})
     }
 
-    /// As [`new`](Claim::new); calls `waiting` once if it has to wait.
-    pub fn wait(path: &Path, waiting: impl FnOnce()) -> Result<Claim, FileError> {
+    /// As [`new`](FileLock::new); calls `waiting` once if it has to wait.
+    pub fn wait(path: &Path, waiting: impl FnOnce()) -> Result<FileLock, FileError> {
         let fail = |e| FileError::io(path, "save", e);
         require_memory().map_err(fail)?;
         let target = Target::find(path).map_err(fail)?;
@@ -56,9 +56,9 @@ impl Claim {
         Self::under(path, lock)
     }
 
-    /// As [`wait`](Claim::wait), for directories in which a program allows no other files: the directory is
-    /// locked itself. [`temporary_in`](Claim::temporary_in) must name another one.
-    pub fn of_directory(path: &Path, waiting: impl FnOnce()) -> Result<Claim, FileError> {
+    /// As [`wait`](FileLock::wait), for directories in which a program allows no other files: the directory is
+    /// locked itself. [`temporary_in`](FileLock::temporary_in) must name another one.
+    pub fn of_directory(path: &Path, waiting: impl FnOnce()) -> Result<FileLock, FileError> {
         let fail = |e| FileError::io(path, "save", e);
         let place = Target::find(path).map_err(fail)?.path;
         let (directory, _) = split(&place).map_err(fail)?;
@@ -66,17 +66,17 @@ impl Claim {
         Self::under(path, lock)
     }
 
-    /// A claim to another file in the directory that [`of_directory`](Claim::of_directory) has locked. This
-    /// claim must be kept until that one is dropped.
-    pub fn beside(&self, path: &Path) -> Result<Claim, FileError> {
+    /// The lock of another file in the directory that [`of_directory`](FileLock::of_directory) has locked. This
+    /// lock must be kept until that one is dropped.
+    pub fn beside(&self, path: &Path) -> Result<FileLock, FileError> {
         let other = Self::under(path, Lock::covered())?;
-        Ok(Claim { temporary_in: self.temporary_in.clone(), ..other })
+        Ok(FileLock { temporary_in: self.temporary_in.clone(), ..other })
     }
 
-    fn under(path: &Path, lock: Lock) -> Result<Claim, FileError> {
-        // Only now: the process that had the claim before may have replaced the file.
+    fn under(path: &Path, lock: Lock) -> Result<FileLock, FileError> {
+        // Only now: the process that had the lock before may have replaced the file.
         let target = Target::find(path).map_err(|e| FileError::io(path, "save", e))?;
-        Ok(Claim { path: path.to_owned(), target, lock, private: false, temporary_in: None, like: None })
+        Ok(FileLock { path: path.to_owned(), target, lock, private: false, temporary_in: None, like: None })
     }
 
     /// From now on, writes the temporary file into this directory, which must be on the same file system.
@@ -89,7 +89,7 @@ impl Claim {
         self.like = fs::metadata(other).ok().map(Box::new);
     }
 
-    /// Whether the file existed when it was claimed, or has been written since.
+    /// Whether the file existed when it was locked, or has been written since.
     pub fn exists(&self) -> bool {
         self.target.old.is_some()
     }
@@ -104,14 +104,14 @@ impl Claim {
         &self.target.path
     }
 
-    /// Fails if somebody changed the file since it was claimed.
+    /// Fails if somebody changed the file since it was locked.
     pub fn require_unchanged(&self) -> Result<(), FileError> {
         let now = Target::find(&self.path).map_err(|e| FileError::io(&self.path, "save", e))?;
         if self.target.is(&now) { Ok(()) } else { Err(FileError::changed(&self.path)) }
     }
 
     /// Why the file could not be locked; `None` if it is locked. Without a lock, a save still refuses to
-    /// replace a file that has changed since it was claimed.
+    /// replace a file that has changed since it was locked.
     pub fn unlocked(&self) -> Option<&io::Error> {
         self.lock.missing()
     }
@@ -126,7 +126,7 @@ impl Claim {
     /// The new file has the permissions, the group and (where permitted) the owner of the old one, or the
     /// usual ones for a new file. A symbolic link is followed: the file it names is replaced, the link stays.
     /// Another user's link in a directory like `/tmp` is refused. A file that somebody changed since it was
-    /// claimed is not replaced.
+    /// locked is not replaced.
     pub fn replace(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
         self.prepare(write)?.commit()
     }
@@ -137,7 +137,7 @@ impl Claim {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Prepared<'_>, FileError> {
         let temporary = self.write(write).map_err(|e| FileError::io(&self.path, "save", e))?;
-        Ok(Prepared { claim: self, temporary })
+        Ok(Prepared { lock: self, temporary })
     }
 
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Temporary> {
@@ -162,31 +162,31 @@ impl Claim {
 /// A new file that is complete on the disk, beside the old one.
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    claim: &'a mut Claim,
+    lock: &'a mut FileLock,
     temporary: Temporary,
 }
 
 impl Prepared<'_> {
     /// Puts the new file in the place of the old one.
     pub fn commit(self) -> Result<(), FileError> {
-        let Prepared { claim, temporary } = self;
-        let path = claim.path.clone();
+        let Prepared { lock, temporary } = self;
+        let path = lock.path.clone();
         let fail = |e| FileError::io(&path, "save", e);
-        claim.require_unchanged()?;
+        lock.require_unchanged()?;
         let new = temporary.file.metadata().map_err(fail)?;
         // Opened before the rename, so that every error that can be found early is found before it. A
         // directory that is writable but not readable cannot be opened; its flush is then left to the system.
-        let (directory, _) = split(&claim.target.path).map_err(fail)?;
+        let (directory, _) = split(&lock.target.path).map_err(fail)?;
         let directory = File::open(directory);
-        temporary.rename(&claim.target.path).map_err(fail)?;
-        claim.target.old = Some(new);
+        temporary.rename(&lock.target.path).map_err(fail)?;
+        lock.target.old = Some(new);
         // Other systems cannot flush a directory.
         if let Some(directory) = directory.ok().filter(|_| cfg!(unix)) {
             directory.sync_all().map_err(|e| FileError::unflushed(&path, e))?;
         }
         // The journal of the old file is not needed once the new one is certain to stay. Left behind, it
         // would be ignored, unless both files are equal.
-        remove_journal(&claim.target.path).map_err(fail)
+        remove_journal(&lock.target.path).map_err(fail)
     }
 }
 

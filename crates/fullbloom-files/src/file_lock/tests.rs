@@ -127,20 +127,20 @@ fn a_claim_keeps_others_waiting_and_leaves_nothing_behind() {
     let path = dir.path().join("new");
     let (waited, written) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|threads| {
-        let mut claim = Claim::new(&path).unwrap();
-        assert!(!claim.exists() && claim.unlocked().is_none());
+        let mut lock = FileLock::new(&path).unwrap();
+        assert!(!lock.exists() && lock.unlocked().is_none());
         threads.spawn(|| {
-            let claim = Claim::wait(&path, || waited.store(true, Ordering::SeqCst)).unwrap();
-            assert!(claim.exists() && written.load(Ordering::SeqCst), "the file of the first is seen");
+            let lock = FileLock::wait(&path, || waited.store(true, Ordering::SeqCst)).unwrap();
+            assert!(lock.exists() && written.load(Ordering::SeqCst), "the file of the first is seen");
         });
         while !waited.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
-        // Twice: the claim is for the file that it has written itself.
-        claim.replace(|out| out.write_all(b"first")).unwrap();
+        // Twice: the lock is for the file that it has written itself.
+        lock.replace(|out| out.write_all(b"first")).unwrap();
         written.store(true, Ordering::SeqCst);
-        claim.replace(|out| out.write_all(b"second")).unwrap();
-        assert!(claim.exists());
+        lock.replace(|out| out.write_all(b"second")).unwrap();
+        assert!(lock.exists());
     });
     assert_eq!(fs::read(&path).unwrap(), b"second");
     assert_eq!(names(dir.path()), ["new"]);
@@ -164,8 +164,8 @@ fn a_file_that_was_changed_since_it_was_claimed_is_not_replaced() {
     ];
     for change in change {
         fs::write(&path, b"old").unwrap();
-        let mut claim = Claim::new(&path).unwrap();
-        let prepared = claim.prepare(|out| out.write_all(b"new")).unwrap();
+        let mut lock = FileLock::new(&path).unwrap();
+        let prepared = lock.prepare(|out| out.write_all(b"new")).unwrap();
         change(&path);
         let refused = prepared.commit().unwrap_err();
         assert!(!refused.is_in_place());
@@ -173,13 +173,13 @@ fn a_file_that_was_changed_since_it_was_claimed_is_not_replaced() {
         let _ = fs::remove_dir(&path);
     }
     fs::remove_file(&path).unwrap_or_default();
-    let mut claim = Claim::new(&path).unwrap();
+    let mut lock = FileLock::new(&path).unwrap();
     fs::write(&path, b"of another program").unwrap();
     assert!(matches!(
-        claim.replace(|out| out.write_all(b"new")).unwrap_err().cause(),
+        lock.replace(|out| out.write_all(b"new")).unwrap_err().cause(),
         fullbloom_core::error::FileCause::Changed
     ));
-    drop(claim);
+    drop(lock);
     assert_eq!(names(dir.path()), ["f"]);
 }
 
@@ -210,9 +210,9 @@ fn private_files_are_for_their_owner_only() {
             fs::write(&path, b"old").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         }
-        let mut claim = Claim::new(&path).unwrap();
-        claim.make_private();
-        claim.replace(|out| out.write_all(b"secret")).unwrap();
+        let mut lock = FileLock::new(&path).unwrap();
+        lock.make_private();
+        lock.replace(|out| out.write_all(b"secret")).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
     }
 }
@@ -269,13 +269,12 @@ fn lock_and_temporary_files_are_for_those_who_may_write_the_file() {
         names.map(|name| mode(&dir.path().join(name))).collect::<Vec<_>>()
     };
     let save = |expected: [u32; 2]| {
-        let mut claim = Claim::new(&path).unwrap();
-        claim
-            .replace(|out| {
-                assert_eq!(in_the_way(), expected);
-                out.write_all(b"new")
-            })
-            .unwrap();
+        let mut lock = FileLock::new(&path).unwrap();
+        lock.replace(|out| {
+            assert_eq!(in_the_way(), expected);
+            out.write_all(b"new")
+        })
+        .unwrap();
     };
     save([0o600, 0o600]);
     fs::write(dir.path().join("usual"), b"").unwrap();
@@ -292,6 +291,6 @@ fn a_claim_alone_removes_what_a_killed_process_left() {
     for name in [format!("{f}1-0.tmp"), format!("{f}lock")] {
         fs::write(dir.path().join(name), b"").unwrap();
     }
-    drop(Claim::new(&dir.path().join("f")).unwrap());
+    drop(FileLock::new(&dir.path().join("f")).unwrap());
     assert_eq!(names(dir.path()), [""; 0]);
 }

@@ -11,7 +11,7 @@ use fullbloom::Secret;
 use fullbloom::storage::Mapped;
 use fullbloom_any::sniff;
 use fullbloom_dialects::Name;
-use fullbloom_files::claim::Claim;
+use fullbloom_files::file_lock::FileLock;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -21,8 +21,8 @@ const LONGEST_SECRET: u64 = 1024;
 
 /// Claims the file that a filter, or another result, will be written to, before an old file there is read.
 /// Refuses directories, special files, files with a secret, and read-only files unless `force` is given.
-/// Calls `waiting` once if another process has claimed it.
-pub fn claim(path: &Path, force: bool, waiting: impl FnOnce()) -> Result<Claim, Problem> {
+/// Calls `waiting` once if another process has locked it.
+pub fn lock(path: &Path, force: bool, waiting: impl FnOnce()) -> Result<FileLock, Problem> {
     let refused = |why: &str| Problem::at(path, Code::CannotSave, format_args!("cannot save: {why}"));
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some(Err(e)) = directory.map(fs::metadata) {
@@ -38,12 +38,12 @@ pub fn claim(path: &Path, force: bool, waiting: impl FnOnce()) -> Result<Claim, 
     if let Some(problem) = refuses_filter(path) {
         return Err(problem);
     }
-    let claim = Claim::wait(path, waiting).map_err(|e| not_saved(path, &e))?;
+    let lock = FileLock::wait(path, waiting).map_err(|e| not_saved(path, &e))?;
     if secret_in(path).is_ok_and(|secret| secret.is_some()) {
         return Err(refused("is a file with a secret, and would be overwritten"));
     }
-    check_writable(path, &claim, force)?;
-    Ok(claim)
+    check_writable(path, &lock, force)?;
+    Ok(lock)
 }
 
 /// Refuses to replace a file that is not a filter by a new filter of this dialect.
