@@ -159,8 +159,10 @@ impl Source {
             let read = rest.by_ref().take(LONGEST as u64).read_until(format.end, &mut line);
             let read = read.map_err(|e| name.failed(&e))?;
             if read == 0 {
-                let failure =
-                    Failure::new(&name, format_args!("no header line that names {:?}", column.name));
+                let failure = Failure::new(
+                    &name,
+                    format_args!("is empty: no header line names a column {:?}", column.name),
+                );
                 return Err(failure.hint("-f NAME looks the column up in the first line; -f N takes field N"));
             }
             (lines, bytes) = (lines + 1, bytes + read as u64);
