@@ -47,6 +47,13 @@ impl<S: AsRef<[u8]>> FullBlock<S> {
         self.content.may_contain_hashed(entry)
     }
 
+    /// Prefetches the cache lines that a lookup of this key reads. If many filters larger than the caches are asked about
+    /// one key, prefetch in all of them first.
+    #[inline]
+    pub fn prefetch(&self, entry: &HashedKey<'_>) {
+        self.content.prefetch(entry);
+    }
+
     /// Whether the engine must read the table.
     #[inline]
     pub fn may_match(&self, question: Question, key: &[u8]) -> bool {
@@ -137,8 +144,23 @@ impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
         }
     }
 
+    /// Prefetches the cache lines that a lookup of this key reads.
     #[inline]
-    fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
+    pub fn prefetch(&self, key: &HashedKey<'_>) {
+        match self {
+            Content::RocksDb(FullFilter::Legacy(filter)) => filter.prefetch_raw(key.bloom32()),
+            Content::RocksDb(FullFilter::FastLocal(filter)) => filter.prefetch_raw(key.xxph3()),
+            Content::RocksDb(FullFilter::Ribbon(filter)) => filter.prefetch_raw(key.xxph3()),
+            Content::Native(filter) if *filter.hashing() == DEFAULT => filter.prefetch(key.native()),
+            Content::RocksDb(FullFilter::Nothing | FullFilter::Everything)
+            | Content::Native(_)
+            | Content::Unknown => {}
+        }
+    }
+
+    /// As [`may_contain`](Self::may_contain), for a key that is looked up in many filters.
+    #[inline]
+    pub fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match self {
             Content::RocksDb(FullFilter::Nothing) => false,
             Content::RocksDb(FullFilter::Everything) => true,
@@ -147,7 +169,7 @@ impl<S: AsRef<[u8]>, N: AsRef<[u8]>> Content<S, N> {
             Content::RocksDb(FullFilter::Ribbon(filter)) => filter.may_contain_raw(key.xxph3()),
             // A locked filter has another hash than it says.
             Content::Native(filter) if !filter.is_locked() && *filter.hashing() == DEFAULT => {
-                filter.may_contain_raw(key.native())
+                filter.may_contain_raw(key.native().to_raw())
             }
             Content::Native(filter) => filter.may_contain(key.key()),
             Content::Unknown => true,

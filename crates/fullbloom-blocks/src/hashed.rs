@@ -1,7 +1,7 @@
 //! One key and many filters: every hash function is computed at most once.
 
 use core::cell::Cell;
-use fullbloom::Hashing;
+use fullbloom::{Hashing, KeyHash};
 use fullbloom_dialects::hash::{bloom32_leveldb, bloom32_rocksdb, xxph3_rocksdb};
 
 /// A key that is looked up in the filters of many tables.
@@ -37,7 +37,7 @@ pub struct HashedKey<'k> {
     xxph3: Cell<Option<u64>>,
     bloom32: Cell<Option<u32>>,
     leveldb: Cell<Option<u32>>,
-    native: Cell<Option<u64>>,
+    native: Cell<Option<KeyHash>>,
 }
 
 /// The hash of native filters without a seed or secret of their own.
@@ -90,7 +90,7 @@ impl<'k> HashedKey<'k> {
 
     /// The hash of native filters that have the default seed.
     #[inline]
-    pub(super) fn native(&self) -> u64 {
-        once(&self.native, || DEFAULT.hash(self.key).to_raw())
+    pub(super) fn native(&self) -> KeyHash {
+        once(&self.native, || DEFAULT.hash(self.key))
     }
 }

@@ -84,6 +84,12 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         self.dialect.test(self.bits.as_ref(), hash)
     }
 
+    /// Prefetches the cache lines that [`may_contain_raw`](Self::may_contain_raw) reads for this hash.
+    #[inline(always)]
+    pub fn prefetch_raw(&self, hash: D::Hash) {
+        self.dialect.prefetch(self.bits.as_ref(), hash);
+    }
+
     /// Looks up many keys, in any of the forms of [`Keys`]: one answer for each. Faster than single lookups,
     /// most of all when the filter is larger than the cache: the cache lines of later keys are prefetched
     /// while earlier keys are tested.

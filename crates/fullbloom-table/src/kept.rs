@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct KeptBlock {
     bytes: Arc<Vec<u8>>,
-    decoded: Decoded,
+    pub(crate) decoded: Decoded,
 }
 
 /// What was decoded from a block.

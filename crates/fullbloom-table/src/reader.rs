@@ -220,6 +220,11 @@ impl<S: Source> Table<S> {
         self.fetch_decoded(handle, role).map(Fetched::into_contents)
     }
 
+    /// The filter of one block, if the table has it in its own memory.
+    pub(crate) fn kept_filter(&self) -> Option<&Decoded> {
+        self.kept[1].get().map(|block| &block.decoded)
+    }
+
     /// As [`fetch`](Table::fetch), with what was decoded when the block was read.
     #[inline(always)] // returning a result of this size costs more than finding it
     pub(crate) fn fetch_decoded(&self, handle: Handle, role: Role) -> Result<Fetched<'_>, Problem> {

@@ -17,7 +17,7 @@
 //! kind of filter saves.
 
 use crate::error::{Problem, TableError};
-use crate::filter::{Question, TableFilter};
+use crate::filter::{HashedKey, KeptContent, Question, TableFilter};
 use crate::internal_key::ValueType;
 use crate::keys::RangeDeletion;
 use crate::lookup::Found;
@@ -26,6 +26,9 @@ use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tables whose filters are asked for their cache lines before the first of them is tested.
+const TOGETHER: usize = 16;
 
 /// What filters did for lookups, by count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -147,12 +150,16 @@ impl<S: Source> Member<S> {
         self.range_deletions.iter().filter(covering).map(|range| range.sequence).max()
     }
 
-    fn find(&self, key: &[u8]) -> Result<Option<Found>, TableError> {
-        let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
+    /// `kept` is the table's filter, if it is in memory.
+    fn find(&self, hashed: &HashedKey<'_>, kept: Option<&KeptContent>) -> Result<Option<Found>, TableError> {
+        let (count, key) = (|counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed), hashed.key());
         count(&self.lookups);
         let filter = TableFilter::of(&self.table);
-        // An unreadable filter costs time, but no answer becomes wrong.
-        let maybe = filter.ask(Question::Get, key).unwrap_or(true);
+        let maybe = match kept {
+            Some(content) => content.may_contain_hashed(hashed),
+            // An unreadable filter costs time, but no answer becomes wrong.
+            None => filter.ask(Question::Get, hashed).unwrap_or(true),
+        };
         if !maybe {
             count(&self.useful);
             return Ok(None);
@@ -283,16 +290,22 @@ impl<S: Source> Tables<S> {
                 return Ok(known.map(<[u8]>::to_vec));
             }
         }
-        for (number, level) in self.levels.iter().enumerate() {
-            let candidates = if number == 0 {
-                &level[..]
-            } else {
-                let place = level.partition_point(|member| member.largest[..] < *key);
-                &level[place..level.len().min(place + 1)]
-            };
-            for member in candidates.iter().filter(|member| member.covers(key)) {
+        let hashed = HashedKey::new(key);
+        let mut candidates = self.candidates(key);
+        loop {
+            // Filters outside the caches: their lines arrive together, not one after the other (16 filters of 1.2 MB: in
+            // half of the time).
+            let mut together = [None; TOGETHER];
+            for (place, member) in together.iter_mut().zip(&mut candidates) {
+                let kept = TableFilter::of(&member.table).kept();
+                if let Some(content) = kept {
+                    content.prefetch(&hashed);
+                }
+                *place = Some((member, kept));
+            }
+            for (member, kept) in together.into_iter().map_while(|one| one) {
                 let deleted = member.range_deletion(key);
-                match member.find(key)? {
+                match member.find(&hashed, kept)? {
                     Some(found) if deleted.is_none_or(|deleted| deleted <= found.sequence) => {
                         return value_of(found).map_err(|problem| member.table.error(problem));
                     }
@@ -301,8 +314,22 @@ impl<S: Source> Tables<S> {
                     _ => {}
                 }
             }
+            if together[TOGETHER - 1].is_none() {
+                return Ok(None);
+            }
         }
-        Ok(None)
+    }
+
+    /// The tables whose range covers a key, newest first.
+    fn candidates(&self, key: &[u8]) -> impl Iterator<Item = &Member<S>> {
+        let levels = self.levels.iter().enumerate().flat_map(move |(number, level)| {
+            if number == 0 {
+                return &level[..];
+            }
+            let place = level.partition_point(|member| member.largest[..] < *key);
+            &level[place..level.len().min(place + 1)]
+        });
+        levels.filter(move |member| member.covers(key))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Verifies a table's filter: looks up every key and absent keys, and rebuilds the bytes.
 
 use crate::error::{Problem, TableError};
-use crate::filter::{Question, TableFilter};
+use crate::filter::{HashedKey, Question, TableFilter};
 use crate::internal_key::KeyOrder;
 use crate::reader::Table;
 use crate::rebuild::Rebuilt;
@@ -140,7 +140,7 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
             if question != Question::Get && self.filter.holds().prefixes.is_none() {
                 continue;
             }
-            if !self.filter.ask(question, key)? {
+            if !self.filter.ask(question, &HashedKey::new(key))? {
                 *missing += 1;
                 found.first_missing.get_or_insert_with(|| key.to_vec());
             }
@@ -185,7 +185,8 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
                 && order.user(&self.candidate, next) == Ordering::Less;
             if between {
                 self.found.absent_asked += 1;
-                self.found.absent_passed += u64::from(self.filter.ask(question, &self.candidate)?);
+                self.found.absent_passed +=
+                    u64::from(self.filter.ask(question, &HashedKey::new(&self.candidate))?);
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A table's filter, with lookups like those of the engine that wrote the table.
 
-use super::{Content, Family, Holds, PartitionedBlock, PerBlock, Question};
+use super::{Content, Family, HashedKey, Holds, KeptContent, PartitionedBlock, PerBlock, Question};
 use crate::contents::Contents;
 use crate::error::{Problem, TableError};
 use crate::handle::Handle;
@@ -77,20 +77,31 @@ impl<'t, S: Source> TableFilter<'t, S> {
 
     /// Whether this operation on a key must read the table.
     pub fn may_match(&self, question: Question, key: &[u8]) -> Result<bool, TableError> {
-        self.ask(question, key).map_err(|problem| self.table.error(problem))
+        self.ask(question, &HashedKey::new(key)).map_err(|problem| self.table.error(problem))
     }
 
-    pub(crate) fn ask(&self, question: Question, key: &[u8]) -> Result<bool, Problem> {
+    /// The filter of one block that answers for whole keys, if the table has it in its own memory.
+    #[inline]
+    pub(crate) fn kept(&self) -> Option<&'t KeptContent> {
+        match (self.entry?.layout, self.table.kept_filter()?) {
+            (FilterLayout::Full, Decoded::Filter(content)) if self.holds.whole_keys => Some(content),
+            _ => None,
+        }
+    }
+
+    /// As [`may_match`](Self::may_match), for a key that is looked up in many tables.
+    pub(crate) fn ask(&self, question: Question, hashed: &HashedKey<'_>) -> Result<bool, Problem> {
+        let key = hashed.key();
         let Some(entry) = self.entry else { return Ok(true) };
         if self.family == Family::Unknown {
             return Ok(true);
         }
         match entry.layout {
             FilterLayout::Full => match self.holds.probe(question, key) {
-                Some(probe) => self.ask_full(entry.handle, Role::Filter, probe),
+                Some(probe) => self.ask_full(entry.handle, Role::Filter, probe, hashed),
                 None => Ok(true),
             },
-            FilterLayout::Partitioned => self.ask_partition(entry.handle, question, key),
+            FilterLayout::Partitioned => self.ask_partition(entry.handle, question, hashed),
             FilterLayout::PerBlock => self.ask_per_block(entry.handle, question, key),
         }
     }
@@ -100,7 +111,13 @@ impl<'t, S: Source> TableFilter<'t, S> {
         self.table.filter_index(bytes, handle)
     }
 
-    fn ask_partition(&self, top: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
+    fn ask_partition(
+        &self,
+        top: Handle,
+        question: Question,
+        hashed: &HashedKey<'_>,
+    ) -> Result<bool, Problem> {
+        let key = hashed.key();
         let Some(probe) = self.holds.probe(question, key) else { return Ok(true) };
         // Without the order of keys, the partition of a key is unknown.
         if self.table.order().is_none() {
@@ -114,15 +131,24 @@ impl<'t, S: Source> TableFilter<'t, S> {
         match partition {
             None => Ok(true),
             Some(handle) if handle.size == 0 => Ok(false),
-            Some(handle) => self.ask_full(handle, Role::FilterPartition, probe),
+            Some(handle) => self.ask_full(handle, Role::FilterPartition, probe, hashed),
         }
     }
 
-    /// Looks up in a full filter, or in one partition.
+    /// Looks up the key or its prefix in a full filter, or in one partition.
     #[inline]
-    fn ask_full(&self, handle: Handle, role: Role, probe: &[u8]) -> Result<bool, Problem> {
+    fn ask_full(
+        &self,
+        handle: Handle,
+        role: Role,
+        probe: &[u8],
+        hashed: &HashedKey<'_>,
+    ) -> Result<bool, Problem> {
         let block = self.table.fetch_decoded(handle, role)?;
         Ok(match block.decoded() {
+            Decoded::Filter(content) if std::ptr::eq(probe, hashed.key()) => {
+                content.may_contain_hashed(hashed)
+            }
             Decoded::Filter(content) => content.may_contain(probe),
             _ => Content::read(block.bytes(), self.family).may_contain(probe),
         })
