@@ -27,8 +27,11 @@ pub trait Contender<K> {
     /// Removes keys and returns how many were found; `None` if the filter cannot remove.
     fn remove(&mut self, keys: &[K]) -> Option<usize>;
 
-    /// Bytes of the filter; `None` if it has the size that was asked for.
+    /// Bytes of the filter; `None` if it has the size that was asked for, or does not say.
     fn bytes(&self) -> Option<u64>;
+
+    /// Whether the filter does not say its size: the memory that it takes is counted.
+    fn is_counted(&self) -> bool;
 
     /// Bytes of memory for each key that building needs beside the filter, about.
     fn scratch(&self) -> u64;
@@ -52,6 +55,7 @@ pub struct Entry<K, B, F> {
     scratch: u64,
     is_slow: bool,
     is_filter: bool,
+    is_counted: bool,
     start: Box<dyn Fn() -> B>,
     insert: Box<dyn Fn(&mut B, &[K])>,
     finish: Box<dyn Fn(B) -> F>,
@@ -79,6 +83,7 @@ impl<K: 'static, B: 'static, F: 'static> Entry<K, B, F> {
             scratch: 0,
             is_slow: false,
             is_filter: true,
+            is_counted: false,
             start: Box::new(start),
             insert: Box::new(insert),
             finish: Box::new(finish),
@@ -141,6 +146,11 @@ impl<K: 'static, B: 'static, F: 'static> Entry<K, B, F> {
         self
     }
 
+    pub fn counted(mut self) -> Self {
+        self.is_counted = true;
+        self
+    }
+
     pub fn no_filter(mut self) -> Self {
         self.is_filter = false;
         self
@@ -199,6 +209,10 @@ impl<K: 'static, B: 'static, F: 'static> Contender<K> for Entry<K, B, F> {
 
     fn bytes(&self) -> Option<u64> {
         self.bytes.as_ref().map(|bytes| bytes(self.filter()))
+    }
+
+    fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     fn scratch(&self) -> u64 {

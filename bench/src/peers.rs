@@ -148,7 +148,7 @@ macro_rules! vfilter {
             };
             let contains = |filter: &VFilter<u64, Box<[$word]>>, key: &K| filter.contains(word(key));
             Entry::new(concat!("sux VFilter ", stringify!($word)), Vec::new, collect, finish, contains)
-                .bytes(|filter| filter.len() as u64 * u64::from(<$word>::BITS / 8))
+                .counted()
                 .scratch(48)
                 .slow()
                 .boxed()

@@ -121,11 +121,15 @@ impl Race<'_> {
             }
             why.is_none()
         });
-        let mut built = self.build(size, &mut contenders);
+        let (mut built, held) = self.build(size, &mut contenders);
         let rates = self.check(size, &contenders)?;
         let bits: Vec<f64> = contenders
             .iter()
-            .map(|contender| contender.bytes().unwrap_or(size.bytes) as f64 * 8.0 / size.members as f64)
+            .zip(held)
+            .map(|(contender, held)| {
+                let asked = if contender.is_counted() { held } else { size.bytes };
+                contender.bytes().unwrap_or(asked) as f64 * 8.0 / size.members as f64
+            })
             .collect();
         let mut rows = Vec::new();
         for mode in [Mode::Single, Mode::Present, Mode::Batch] {
@@ -151,11 +155,16 @@ impl Race<'_> {
         Ok(rows)
     }
 
-    /// Builds every filter in every round, and keeps those of the last round for queries.
-    fn build<K: Key>(&self, size: Size, contenders: &mut [Box<dyn Contender<K>>]) -> Vec<(usize, Row)> {
+    /// Builds every filter in every round, and keeps those of the last round for queries. Returns also the memory that
+    /// each one took in the first round, when it was alone.
+    fn build<K: Key>(
+        &self,
+        size: Size,
+        contenders: &mut [Box<dyn Contender<K>>],
+    ) -> (Vec<(usize, Row)>, Vec<u64>) {
         let rounds = self.build_rounds(size.bytes);
         let mut speeds = vec![[Vec::new(), Vec::new()]; contenders.len()];
-        let mut scratch = vec![0.0; contenders.len()];
+        let (mut scratch, mut taken) = (vec![0.0; contenders.len()], vec![0; contenders.len()]);
         let warm_up = usize::from(rounds > 1);
         // Before the memory of a filter is counted.
         let mut chunk = Vec::with_capacity(size.members.min(CHUNK) as usize);
@@ -163,6 +172,9 @@ impl Race<'_> {
             for (i, contender) in contenders.iter_mut().enumerate() {
                 let mut seconds = 0.0;
                 let held = memory::held_by(|| seconds = fill(contender.as_mut(), size.members, &mut chunk));
+                if round == 0 {
+                    taken[i] = held.after;
+                }
                 scratch[i] = held.peak.saturating_sub(held.after) as f64 / size.members as f64;
                 let emptied = if self.wants(Mode::Remove) {
                     empty(contender.as_mut(), size.members, &mut chunk)
@@ -188,7 +200,7 @@ impl Race<'_> {
                 rows.push((i, row(Mode::Remove, removals)));
             }
         }
-        rows
+        (rows, taken)
     }
 
     /// The measured rates. An error if a filter has lost a key, or answers a batch otherwise than single keys.
