@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// What is set aside.
 const RESERVE: usize = 4 << 20;
 
+/// The part of the main thread's stack that is in use from the start. The system extends the stack when it is first
+/// used, and kills a process whose stack it cannot extend.
+const STACK: usize = 512 << 10;
+
 /// Allocations up to this size never fail. Larger ones grow with the input, and return null to callers that
 /// report it.
 const SMALL: usize = 1 << 20;
@@ -26,11 +30,29 @@ pub struct WithReserve;
 
 const LAYOUT: Layout = Layout::new::<[u8; RESERVE]>();
 
-/// Sets memory aside. Called once, at the start.
+/// Extends the stack and sets memory aside. Called once, at the start.
 pub fn set_aside() {
-    // SAFETY: the layout's size is not zero.
-    let memory = unsafe { System.alloc(LAYOUT) };
+    // A mapping tells whether there is room; the stack, which is not a mapping that can be refused, takes its place. The rest
+    // is for what lies on the stack beside it.
+    let room = Layout::new::<[u8; STACK + (64 << 10)]>();
+    // SAFETY: the size of both layouts is not zero, and what is freed was just allocated with the same layout.
+    let memory = unsafe {
+        let mapping = System.alloc(room);
+        if mapping.is_null() {
+            end();
+        }
+        System.dealloc(mapping, room);
+        extend_stack();
+        System.alloc(LAYOUT)
+    };
     SET_ASIDE.store(memory, Ordering::Release);
+}
+
+/// Uses [`STACK`] bytes of the stack once.
+#[inline(never)]
+fn extend_stack() {
+    let mut used = [0u8; STACK];
+    std::hint::black_box(&mut used);
 }
 
 /// Allocates, if need be with the memory that was set aside.
