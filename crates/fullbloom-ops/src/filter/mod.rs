@@ -7,8 +7,7 @@
 //!        └─► change (a native filter with its journal, loaded to be changed and saved)
 //! ```
 //!
-//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only
-//! `open` and `native` know the library's run-time filter.
+//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory.
 
 mod change;
 mod convert;

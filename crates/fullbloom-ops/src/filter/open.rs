@@ -1,6 +1,4 @@
 //! The run-time filter: bytes ─► [`Opened`], and a filter rebuilt from keys beside it.
-//!
-//! Only this module and `native` use the library's filter of any dialect.
 
 use super::fill::along;
 use super::native::{KindRecord, NativeRecord};
