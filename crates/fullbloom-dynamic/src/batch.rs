@@ -170,8 +170,9 @@ impl DynamicFilter {
     ) -> Result<(), SizeError> {
         self.make_shards()?;
         let hasher = self.hasher.clone();
-        // Whether a key was new depends on the keys before it, so these keep their order.
-        let start = if new.is_none() { self.insert_in_order(keys, &hasher)? } else { 0 };
+        // Whether a key was new depends on the keys before it, and so does its age if it is counted in keys.
+        let has_order = new.is_some() || self.clock.as_ref().is_some_and(|clock| clock.expiry.is_by_keys());
+        let start = if has_order { 0 } else { self.insert_in_order(keys, &hasher)? };
         chunks(keys, start, &hasher, new, |hashes, len, bits| {
             run(Change { filter: self, hashes, len, bits, insert: true })
         })

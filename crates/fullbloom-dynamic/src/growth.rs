@@ -98,12 +98,11 @@ impl Shards {
         };
         let memory = |_| SizeError::Memory { bytes: (size_of::<Shard>() * 2) as u64 };
         self.shards.try_reserve(1).map_err(memory)?;
+        let mut wider = Vec::new();
         if depth > self.depth {
             let memory = |_| SizeError::Memory { bytes: 8 << self.depth };
-            let mut wider = Vec::new();
             wider.try_reserve_exact(self.directory.len() * 2).map_err(memory)?;
             wider.extend(self.directory.iter().flat_map(|shard| [*shard, *shard]));
-            (self.directory, self.depth) = (wider, depth);
         }
         let shape = self.shape(bits, MIN_LINES);
         // The only shard had a pool of its own size.
@@ -117,6 +116,10 @@ impl Shards {
                 return Err(refused);
             }
         };
+        // Nothing fails from here on: directory, depth and grid agree with the shards at any time.
+        if depth > self.depth {
+            (self.directory, self.depth) = (wider, depth);
+        }
         let half = 1u64 << bits << self.tag;
         let (below, above) = items.split_at_mut(items.partition_point(|item| *item < half));
         low.fill(pool, below);

@@ -31,6 +31,10 @@ impl Pool {
 
     /// Takes a page, and returns the number of its first line. The page is not cleared: it may hold stale lines.
     pub(crate) fn take(&mut self) -> Result<u32, SizeError> {
+        #[cfg(test)]
+        if refusing::is_now() {
+            return Err(SizeError::Memory { bytes: CHUNK_PAGES * PAGE * 64 });
+        }
         if let Some(page) = self.free.pop() {
             return Ok(page);
         }
@@ -82,5 +86,26 @@ impl Pool {
     pub(crate) fn byte_len(&self) -> u64 {
         let lines = self.first().len() + self.chunks.len() * CHUNK_LINES;
         lines as u64 * 64 - self.free.len() as u64 * PAGE * 64
+    }
+}
+
+/// Lets unit tests refuse the memory of pages.
+#[cfg(test)]
+pub(crate) mod refusing {
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static AFTER: Cell<u32> = const { Cell::new(u32::MAX) };
+    }
+
+    /// Refuses this thread's pages after so many more.
+    pub(crate) fn after(pages: u32) {
+        AFTER.set(pages);
+    }
+
+    pub(super) fn is_now() -> bool {
+        let left = AFTER.get();
+        AFTER.set(if left == u32::MAX { left } else { left.saturating_sub(1) });
+        left == 0
     }
 }

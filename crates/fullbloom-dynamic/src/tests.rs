@@ -112,3 +112,40 @@ fn keys_in_the_order_of_the_lines_make_the_filter_of_keys_in_their_own_order() {
         }
     }
 }
+
+#[test]
+fn the_last_keys_of_a_large_batch_do_not_expire_before_the_first() {
+    // Large enough that the batch would be ordered by line, if ages did not depend on the order.
+    let expiry = Expiry::of(Keep::Keys(50_000));
+    let options = DynamicOptions::new(200_000, 1e-6).mode(Mode::Expiring(expiry));
+    let mut filter = DynamicFilter::new(options).unwrap();
+    let all = hashes(200_000);
+    filter.insert_batch(&own(&all)).unwrap();
+    assert_eq!(filter.count_batch(&own(&all[150_000..])), Ok(50_000));
+}
+
+#[test]
+fn without_memory_for_a_shard_a_filter_finds_every_key_and_grows_later() {
+    let all = hashes(420_000);
+    // One shard that grows and is split twice; several shards of one grid, of which each grows or is split.
+    for (expected_keys, keys) in [(1_000, 260_000), (150_000, 420_000)] {
+        let options = DynamicOptions::new(expected_keys, 0.01).up_to(1 << 30);
+        let mut filter = DynamicFilter::new(options).unwrap();
+        let (mut refused, raw) = (0, |filter: &DynamicFilter, i: usize| filter.may_contain_raw(all[i]));
+        for i in 0..keys {
+            let mut pages = [0, 1, 9, u32::MAX].into_iter();
+            loop {
+                pool::refusing::after(pages.next().expect("nothing is refused at last"));
+                if filter.set(all[i]).is_ok() {
+                    break;
+                }
+                refused += 1;
+                assert!((0..i).step_by(7).all(|key| raw(&filter, key)), "one by one, after key {i}");
+                assert_eq!(filter.count_batch(&own(&all[..i])), Ok(i as u64), "after key {i}");
+            }
+        }
+        pool::refusing::after(u32::MAX);
+        assert!(refused >= 4 && (0..keys).all(|key| raw(&filter, key)), "{refused}");
+        assert!(filter.keys() > keys as u64 - keys as u64 / 50);
+    }
+}
