@@ -32,6 +32,18 @@ const LAYOUT: Layout = Layout::new::<[u8; RESERVE]>();
 
 /// Extends the stack and sets memory aside. Called once, at the start.
 pub fn set_aside() {
+    // A small limit of the stack is left as it is.
+    #[cfg(unix)]
+    {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `getrlimit` writes to the place it is given.
+        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
+        if !is_known || limit.rlim_cur < 4 * STACK as libc::rlim_t {
+            // SAFETY: the layout's size is not zero.
+            SET_ASIDE.store(unsafe { System.alloc(LAYOUT) }, Ordering::Release);
+            return;
+        }
+    }
     // A mapping tells whether there is room; the stack, which is not a mapping that can be refused, takes its place. The rest
     // is for what lies on the stack beside it.
     let room = Layout::new::<[u8; STACK + (64 << 10)]>();

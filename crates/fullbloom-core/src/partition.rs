@@ -45,9 +45,15 @@ impl Bucket {
         }
         let mut chunk = Vec::new();
         let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
-        chunk.try_reserve_exact(CHUNK).map_err(|_| refused.clone())?;
+        chunk.try_reserve_exact(CHUNK).map_err(|_| refused)?;
         chunk.extend_from_slice(rest);
-        self.chunks.try_reserve(1).map_err(|_| refused)?;
+        self.push(chunk)
+    }
+
+    /// Adds a chunk. Room for chunks grows with them, because most buckets have few.
+    fn push(&mut self, chunk: Vec<u64>) -> Result<(), SizeError> {
+        let bytes = (size_of::<Vec<u64>>() * (self.chunks.len() + 1)) as u64;
+        self.chunks.try_reserve(1).map_err(|_| SizeError::Memory { bytes })?;
         self.chunks.push(chunk);
         Ok(())
     }
@@ -135,7 +141,7 @@ impl Lane {
         chunk.try_reserve_exact(CHUNK).map_err(|_| refused)?;
         let full = core::mem::replace(&mut self.open[i], chunk);
         if !full.is_empty() {
-            memory::push(&mut self.buckets[i].chunks, full)?;
+            self.buckets[i].push(full)?;
         }
         Ok(())
     }
@@ -173,7 +179,7 @@ impl Lane {
         for i in 0..self.buckets.len() {
             let open = core::mem::take(&mut self.open[i]);
             if !open.is_empty() {
-                memory::push(&mut self.buckets[i].chunks, open)?;
+                self.buckets[i].push(open)?;
             }
         }
         self.len = 0;

@@ -1,5 +1,7 @@
 //! Counts the distinct values of a column in bounded memory.
 
+use fullbloom::DecodeError;
+
 /// How many distinct values there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Distinct {
@@ -37,14 +39,20 @@ impl DistinctCounter {
     }
 
     /// Counts the value with this hash.
-    pub fn add(&mut self, hash: u64) {
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn add(&mut self, hash: u64) -> Result<(), DecodeError> {
         if hash > self.limit {
-            return;
+            return Ok(());
         }
         if self.hashes.len() == 2 * self.k {
             self.tidy();
         }
+        let bytes = 16 * self.hashes.len() as u64;
+        self.hashes.try_reserve(1).map_err(|_| DecodeError::Memory { bytes })?;
         self.hashes.push(hash);
+        Ok(())
     }
 
     /// Leaves each of the k smallest hashes once.
@@ -76,7 +84,7 @@ mod tests {
     fn count(k: usize, distinct: u64, times: u64) -> (Distinct, usize) {
         let mut counter = DistinctCounter::keeping(k);
         for _ in 0..times {
-            (0..distinct).for_each(|i| counter.add(xxh64(&i.to_le_bytes())));
+            (0..distinct).for_each(|i| counter.add(xxh64(&i.to_le_bytes())).unwrap());
         }
         let room = counter.hashes.capacity();
         (counter.count(), room)

@@ -60,18 +60,21 @@ impl File {
         let memory = |_| fullbloom::DecodeError::Memory { bytes: bytes.len() as u64 };
         let mut rebuilt = Filter::from_dialect(*filter.dialect()).map_err(memory)?;
         let (mut values, mut missing, mut first_missing) = (0, 0, None);
-        let (mut answers, mut distinct) = (Vec::new(), DistinctCounter::default());
+        let (mut answers, mut distinct, mut counted) = (Vec::new(), DistinctCounter::default(), Ok(()));
         self.for_each_values(chunk, |keys| {
             answers.resize(keys.len(), false);
             filter.may_contain_batch_into(keys, &mut answers).expect("a place for each key");
             rebuilt.insert_batch(keys).expect("keys are given as bytes");
-            keys.iter().for_each(|key| distinct.add(xxh64(key)));
+            if counted.is_ok() {
+                counted = keys.iter().try_for_each(|key| distinct.add(xxh64(key)));
+            }
             values += keys.len() as u64;
             for (key, _) in keys.iter().zip(&answers).filter(|(_, found)| !**found) {
                 missing += 1;
                 first_missing.get_or_insert_with(|| key.clone());
             }
         })?;
+        counted?;
         let distinct = distinct.count();
         // Hashes of eight-byte numbers: no value of a column has one of these hashes except by chance.
         let made_up = |i: u64| xxh64(&xxh64(&i.to_le_bytes()).to_be_bytes());
