@@ -58,6 +58,14 @@ impl KeysFound {
 /// Who gets the keys: each with the way it is written. Breaking off ends the work.
 pub type EachKey<'a> = dyn FnMut(&[u8], &KeyText) -> ControlFlow<()> + 'a;
 
+/// A column that is ignored would give keys, or a "no", that nobody asked for.
+pub(crate) fn require_column_place(place: &Place, column: Option<&str>) -> Result<(), Problem> {
+    if column.is_none() || matches!(place.kind(), PlaceKind::Parquet | PlaceKind::Dataset) {
+        return Ok(());
+    }
+    Err(Problem::at(place.path(), Code::OptionRefused, "only Parquet files have columns"))
+}
+
 /// Hands out the keys of an sstable, of a table, or of a Parquet column; of a directory, those of all its
 /// sstables or tables, one after the other.
 pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Result<KeysFound, Problem> {
@@ -66,6 +74,7 @@ pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Res
         let why = "only a database knows which of its keys are alive";
         return Err(Problem::at(path, Code::OptionRefused, why));
     }
+    require_column_place(place, options.column.as_deref())?;
     match place.kind() {
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let walk = sstable::find(path, options.snapshots)?;

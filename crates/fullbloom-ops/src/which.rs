@@ -3,6 +3,7 @@
 use crate::cql::Conditions;
 use crate::filter::{FilterFile, ReadOptions};
 use crate::key_spec::KeySpec;
+use crate::keys::require_column_place;
 use crate::lookup_keys::{Encoded, LookupKeys};
 #[cfg(feature = "parquet")]
 use crate::parquet::{Column, Dataset};
@@ -183,6 +184,7 @@ pub fn which(
         let why = "only sstables have partition keys of CQL";
         return Err(Problem::at(path, Code::OptionRefused, why));
     }
+    require_column_place(place, options.column.as_deref())?;
     match place.kind() {
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let walk = sstable::find(path, options.snapshots)?;

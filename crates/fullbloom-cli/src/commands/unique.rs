@@ -138,7 +138,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
     out.finish().map_err(|failure| not_saved(args, failure))?;
     if seen.is_overfull() {
-        let (keys, one_in) = (seen.keys(), text::one_in(seen.expected_fpr()));
+        let keys = match seen.keys() {
+            u64::MAX => "an unknown number of".to_owned(), // every bit is set
+            keys => keys.to_string(),
+        };
+        let one_in = text::one_in(seen.expected_fpr());
         output::warning(&format!(
             "{keys} keys are in the filter, {planned} were planned for: now one new key in {one_in} counts as known"
         ));

@@ -57,7 +57,7 @@ impl Keys {
     }
 }
 
-/// Where the blocks come origin.
+/// Where the blocks come from.
 struct Reader<'a> {
     sources: slice::IterMut<'a, Source>,
     current: Option<(Origin, Blocks<'a>)>,

@@ -57,7 +57,7 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
                 .line("sized for", format!("{} keys at a rate of {}", record.expected_keys, text::rate(fpr)));
         }
         (KindRecord::Fast, _) => {}
-        _ => lines.line("keys in it", record.new_keys.to_string()),
+        _ => lines.line("keys in it", record.new_keys.map_or("unknown".to_owned(), |keys| keys.to_string())),
     }
     lines.line(
         "hash",

@@ -22,8 +22,8 @@ pub struct NativeRecord {
     pub line_probes: u32,
     /// Keys it was made for; 0 if that is not known.
     pub expected_keys: u64,
-    /// The number of keys.
-    pub new_keys: u64,
+    /// The number of keys; `None` if it is estimated from bits all of which are set.
+    pub new_keys: Option<u64>,
     /// The number is estimated from the bits, as for every fast filter.
     pub new_keys_estimated: bool,
     /// The rate it was made for, where that is known.
@@ -162,7 +162,7 @@ impl NativeRecord {
             block_lines: layout.map(|layout| layout.block_lines()),
             line_probes: facts.layout.map_or(0, |layout| layout.line_probes()),
             expected_keys: facts.expected_keys,
-            new_keys: facts.keys,
+            new_keys: (facts.keys != u64::MAX).then_some(facts.keys),
             new_keys_estimated: facts.keys_are_estimated,
             planned_fpr: is_planned.then_some(facts.planned_fpr),
             overfull: facts.is_overfull,
@@ -190,12 +190,13 @@ impl NativeRecord {
             KindRecord::Dynamic(dynamic) => dynamic.up_to,
             KindRecord::Fast | KindRecord::Compact { .. } => self.expected_keys,
         };
-        Some(format!(
-            "holds {}{} keys, more than the {made_for} it was made for at a rate of {}",
-            if self.new_keys_estimated { "about " } else { "" },
-            self.new_keys,
-            text::rate(planned_fpr),
-        ))
+        let keys = match self.new_keys {
+            None => "an unknown number of keys (every bit is set)".to_owned(),
+            Some(keys) if self.new_keys_estimated => format!("about {keys} keys"),
+            Some(keys) => format!("{keys} keys"),
+        };
+        let rate = text::rate(planned_fpr);
+        Some(format!("holds {keys}, more than the {made_for} it was made for at a rate of {rate}"))
     }
 }
 
