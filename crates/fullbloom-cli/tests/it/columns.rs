@@ -116,3 +116,16 @@ fn a_column_that_is_not_there_is_an_error_that_names_the_columns() {
     run(&["verify", &filter, "--keys", &bad, "--csv", "-f", "name"], b"")
         .fails_with("line 3, it has 1 field");
 }
+
+#[test]
+fn a_name_that_is_another_field_in_each_file_is_recorded_as_none() {
+    let dir = Dir::new();
+    let (table, other, filter) = (dir.file("t.csv", TABLE), dir.file("o.csv", OTHER), dir.arg("f.bloom"));
+    let build = ["build", "-q", "--force", "-o", &filter, &table];
+    let field = |files: &[&str]| {
+        run(&[&build[..], files, &PART].concat(), b"").exits(0);
+        run(&["inspect", "--json", &filter], b"").exits(0).json()["places"][0]["key_field"].clone()
+    };
+    assert_eq!(field(&[])["number"], 2);
+    assert!(field(&[&other]).is_null());
+}

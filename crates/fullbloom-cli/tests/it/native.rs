@@ -285,3 +285,13 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
 }
+
+#[test]
+fn a_filter_whose_bits_are_all_set_has_no_number_of_keys() {
+    let dir = Dir::new();
+    let (keys, filter) = (dir.file("keys", lines(20_000)), dir.arg("f.bloom"));
+    run(&["build", "-q", "--expected-keys", "100", "--fpr", "0.01", "-o", &filter, &keys], b"").exits(0);
+    let found = run(&["inspect", "--json", &filter], b"").json();
+    assert!(found["places"][0]["new_keys"].is_null(), "{found}");
+    assert!(!found.to_string().contains(&u64::MAX.to_string()));
+}

@@ -109,3 +109,13 @@ fn a_file_that_is_read_as_another_dialect_is_shown_as_such() {
     let out = run(&args, b"").exits(0);
     assert!(out.text().contains("java-lsm") && !out.text().contains("row group"), "{out:?}");
 }
+
+#[test]
+fn a_column_is_refused_where_there_are_none() {
+    for place in ["rocksdb/tables", "databases/leveldb", "scylla"] {
+        let place = fullbloom_testkit::vectors::root().join(place).display().to_string();
+        run(&["which", "--column", "id", "-e", "17", &place], b"")
+            .fails_with("only Parquet files have columns");
+        run(&["keys", "--column", "id", &place], b"").fails_with("only Parquet files have columns");
+    }
+}
