@@ -132,14 +132,11 @@ impl Keys {
         &self.format
     }
 
-    /// The field of each line that is the key. If header lines name the column and it is not the same field in all
-    /// sources, there is none: a number would be wrong for some of the lines.
+    /// The field of each line that is the key; that of the first source, if header lines name the column. A filter
+    /// that records it refuses whole lines, whatever the field's number is in other sources.
     pub fn key_field(&self) -> Option<KeyField> {
-        let mut fields = self.sources.iter().filter_map(Source::header).map(|header| header.field);
-        match fields.next() {
-            None => self.format.part.field,
-            Some(first) => fields.all(|field| field == first).then_some(first),
-        }
+        let header = self.sources.first().and_then(Source::header);
+        header.map(|header| header.field).or(self.format.part.field)
     }
 
     /// Warns if keys that are a field of lines go into a filter that does not record it: the lines themselves
