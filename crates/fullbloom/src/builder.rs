@@ -9,6 +9,8 @@ use fullbloom_core::native::format::plain_len;
 use fullbloom_core::native::hashing::{Hasher, Hashing};
 use fullbloom_core::native::sizing::{MAX_BITS_PER_KEY, Sizing};
 use fullbloom_core::probe::lines::LINE;
+#[cfg(not(feature = "std"))]
+use fullbloom_core::sizing::math::Float as _;
 use fullbloom_core::sizing::{Request, Target};
 
 /// A number of keys for which the bits per key of a rate are computed.
