@@ -140,7 +140,7 @@ def test_bytes_that_do_not_tell_their_dialect_need_it(tmp_path):
     with pytest.raises(FormatError, match="cannot detect the dialect"):
         Filter.load(tmp_path / "x")
     assert Filter.load(tmp_path / "x", "cassandra") == f
-    with pytest.raises(FormatError, match="probes given"):
+    with pytest.raises(FormatError, match="probes: 99 given"):
         Filter.load(tmp_path / "x", "cassandra", bits=f.bits, probes=99)
 
 
