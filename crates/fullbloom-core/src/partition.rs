@@ -13,6 +13,12 @@ const CHUNK: usize = 512;
 /// Chunks that a lane, or a bucket, allocates between two checks of the memory that is left.
 const CHUNKS_A_CHECK: u32 = 64;
 
+fn new_chunk() -> Result<Vec<u64>, SizeError> {
+    let mut chunk = Vec::new();
+    chunk.try_reserve_exact(CHUNK).map_err(|_| SizeError::Memory { bytes: 8 * CHUNK as u64 })?;
+    Ok(chunk)
+}
+
 /// A list of hashes.
 #[derive(Debug, Default)]
 pub struct Bucket {
@@ -43,19 +49,17 @@ impl Bucket {
         if self.chunks.len() % CHUNKS_A_CHECK as usize == 1 {
             memory::require(u64::from(CHUNKS_A_CHECK) * 8 * CHUNK as u64)?;
         }
-        let mut chunk = Vec::new();
-        let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
-        chunk.try_reserve_exact(CHUNK).map_err(|_| refused)?;
+        self.reserve_chunk()?;
+        let mut chunk = new_chunk()?;
         chunk.extend_from_slice(rest);
-        self.push(chunk)
-    }
-
-    /// Adds a chunk. Room for chunks grows with them, because most buckets have few.
-    fn push(&mut self, chunk: Vec<u64>) -> Result<(), SizeError> {
-        let bytes = (size_of::<Vec<u64>>() * (self.chunks.len() + 1)) as u64;
-        self.chunks.try_reserve(1).map_err(|_| SizeError::Memory { bytes })?;
         self.chunks.push(chunk);
         Ok(())
+    }
+
+    /// Makes room for one more chunk. The room grows with the chunks, because most buckets have few.
+    fn reserve_chunk(&mut self) -> Result<(), SizeError> {
+        let bytes = (size_of::<Vec<u64>>() * (self.chunks.len() + 1)) as u64;
+        self.chunks.try_reserve(1).map_err(|_| SizeError::Memory { bytes })
     }
 
     /// Adds any number of hashes.
@@ -100,7 +104,7 @@ pub struct Lane {
     /// The chunk of each bucket that is being filled: kept apart, so that finding it touches nothing else.
     open: Vec<Vec<u64>>,
     len: u64,
-    /// Chunks begun.
+    /// Chunks that were allocated, for the next check of the memory.
     begun: u32,
 }
 
@@ -136,12 +140,11 @@ impl Lane {
             memory::require(u64::from(CHUNKS_A_CHECK) * 8 * CHUNK as u64)?;
         }
         self.begun = self.begun.wrapping_add(1);
-        let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
-        let mut chunk = Vec::new();
-        chunk.try_reserve_exact(CHUNK).map_err(|_| refused)?;
-        let full = core::mem::replace(&mut self.open[i], chunk);
+        // All memory comes first: a chunk of hashes must not get lost when there is none.
+        self.buckets[i].reserve_chunk()?;
+        let full = core::mem::replace(&mut self.open[i], new_chunk()?);
         if !full.is_empty() {
-            self.buckets[i].push(full)?;
+            self.buckets[i].chunks.push(full);
         }
         Ok(())
     }
@@ -177,9 +180,10 @@ impl Lane {
     /// The buckets, in order; the lane is empty afterwards.
     pub fn take(&mut self) -> Result<Vec<Bucket>, SizeError> {
         for i in 0..self.buckets.len() {
+            self.buckets[i].reserve_chunk()?;
             let open = core::mem::take(&mut self.open[i]);
             if !open.is_empty() {
-                self.buckets[i].push(open)?;
+                self.buckets[i].chunks.push(open);
             }
         }
         self.len = 0;
