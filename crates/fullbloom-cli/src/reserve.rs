@@ -16,6 +16,7 @@ const RESERVE: usize = 4 << 20;
 
 /// The part of the main thread's stack that is in use from the start. The system extends the stack when it is first
 /// used, and kills a process whose stack it cannot extend.
+#[cfg(unix)]
 const STACK: usize = 512 << 10;
 
 /// Allocations up to this size never fail. Larger ones grow with the input, and return null to callers that
@@ -32,37 +33,39 @@ const LAYOUT: Layout = Layout::new::<[u8; RESERVE]>();
 
 /// Extends the stack and sets memory aside. Called once, at the start.
 pub fn set_aside() {
-    // A small limit of the stack is left as it is.
     #[cfg(unix)]
-    {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: `getrlimit` writes to the place it is given.
-        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
-        if !is_known || limit.rlim_cur < 4 * STACK as libc::rlim_t {
-            // SAFETY: the layout's size is not zero.
-            SET_ASIDE.store(unsafe { System.alloc(LAYOUT) }, Ordering::Release);
-            return;
-        }
+    extend_stack();
+    // SAFETY: the layout's size is not zero.
+    let memory = unsafe { System.alloc(LAYOUT) };
+    SET_ASIDE.store(memory, Ordering::Release);
+}
+
+/// Uses [`STACK`] bytes of the stack once, if its limit is much larger.
+#[cfg(unix)]
+fn extend_stack() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `getrlimit` writes to the place it is given.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
+    if !is_known || limit.rlim_cur < 4 * STACK as libc::rlim_t {
+        return;
     }
-    // A mapping tells whether there is room; the stack, which is not a mapping that can be refused, takes its place. The rest
-    // is for what lies on the stack beside it.
+    // The stack cannot be refused, so a mapping tells whether there is room. It has more for what lies on the stack
+    // beside these bytes.
     let room = Layout::new::<[u8; STACK + (64 << 10)]>();
-    // SAFETY: the size of both layouts is not zero, and what is freed was just allocated with the same layout.
-    let memory = unsafe {
+    // SAFETY: the layout's size is not zero, and what is freed was just allocated with the same layout.
+    unsafe {
         let mapping = System.alloc(room);
         if mapping.is_null() {
             end();
         }
         System.dealloc(mapping, room);
-        extend_stack();
-        System.alloc(LAYOUT)
-    };
-    SET_ASIDE.store(memory, Ordering::Release);
+    }
+    use_stack();
 }
 
-/// Uses [`STACK`] bytes of the stack once.
+#[cfg(unix)]
 #[inline(never)]
-fn extend_stack() {
+fn use_stack() {
     let mut used = [0u8; STACK];
     std::hint::black_box(&mut used);
 }
