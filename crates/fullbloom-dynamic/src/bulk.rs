@@ -41,7 +41,7 @@ const NEAR: u64 = 128 << 10;
 const BUCKET: u64 = 1 << 9;
 
 /// The most buckets: each is written to in a cache line of its own.
-const MAX_BITS: u32 = 12;
+const MAX_BUCKET_BITS: u32 = 12;
 
 /// Hashes and room to order them.
 #[derive(Default)]
@@ -68,7 +68,7 @@ impl Buffers {
 
     /// Orders the first `len` hashes by their first bits, so that about `buckets` of these differ.
     fn distribute(&mut self, len: usize, buckets: u64) -> u32 {
-        let bits = buckets.max(2).ilog2().min(MAX_BITS);
+        let bits = buckets.max(2).ilog2().min(MAX_BUCKET_BITS);
         let Buffers { hashes, ordered, ends, .. } = self;
         distribute(hashes[..len].iter(), 0, bits, ends, &mut ordered[..len]);
         bits
@@ -98,14 +98,18 @@ impl DynamicFilter {
     ) -> Result<usize, SizeError> {
         let (mut start, mut buffers) = (0, None);
         loop {
-            let (len, lines) = (MOST.min(keys.count() - start), self.array_len());
-            let must_sort = self.plan.mode == Mode::Set && self.shards().pays_to_sort(len);
-            let pays = must_sort || lines >= FAR && len as u64 >= lines / 128;
-            // Without memory for the buffers, keys are inserted in any order.
-            let Some(buffers) = pays.then(|| buffers.get_or_insert_with(|| Buffers::new(len))) else {
+            let len = MOST.min(keys.count() - start);
+            // Before the shards are counted, of which a large filter has thousands.
+            if len < FEWEST {
                 return Ok(start);
-            };
-            let Some(buffers) = buffers else { return Ok(start) };
+            }
+            let lines = self.array_len();
+            let must_sort = self.plan.mode == Mode::Set && self.shards().pays_to_sort(len);
+            if !must_sort && (lines < FAR || (len as u64) < lines / 128) {
+                return Ok(start);
+            }
+            // Without memory for the buffers, keys are inserted in any order.
+            let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len)) else { return Ok(start) };
             hash_all(Cpu::in_use(), keys, hasher, start, &mut buffers.hashes[..len]);
             if must_sort {
                 self.shards_mut().insert_sorted(buffers, len)?;
@@ -127,7 +131,7 @@ impl Shards {
     fn pays_to_sort(&self, keys: usize) -> bool {
         let (known, more) = (self.keys(), keys as u64);
         let room: u64 = self.shards().iter().map(|shard| shard.limit).sum();
-        keys >= FEWEST && more >= known / PART && known + more > room
+        more >= known / PART && known + more > room
     }
 
     /// Inserts the fingerprints of these hashes into a set.
