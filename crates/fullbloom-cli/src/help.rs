@@ -91,7 +91,7 @@ const JOINED: &[Joined] = &[
         EXPIRY,
         &["generations", "refresh"],
         "    --generations <N>, --refresh",
-        "Forget in N steps; start anew when a key appears",
+        "Forget in N steps; keep a key longer when it appears again",
     ),
     joined(KEYS, &["key_type"], "    --key-type <T>", "Read keys as this type (see: fullbloom dialects)"),
     joined(

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 pub enum SizeError {
     /// A number is outside the range that the dialect accepts.
     Value {
-        /// Which number.
+        /// The number that is wrong.
         what: Quantity,
         /// The given value.
         got: f64,
@@ -175,7 +175,7 @@ pub enum DecodeError {
     },
     /// A number that the caller gave contradicts the bytes.
     Given {
-        /// Which number.
+        /// The number that is wrong.
         what: Quantity,
         /// The given value.
         got: u64,

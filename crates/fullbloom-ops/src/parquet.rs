@@ -133,7 +133,7 @@ pub struct VerifiedColumn {
     pub measured_fpr: f64,
     /// The rate to expect by the filter's bits.
     pub expected_fpr: f64,
-    /// The rate of a filter of this size with so many distinct values.
+    /// The false-positive rate of a filter of this size that holds this many distinct values.
     pub distinct_fpr: f64,
     /// Whether a filter made from the values has the same bytes.
     pub rebuilt_identical: bool,

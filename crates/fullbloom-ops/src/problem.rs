@@ -67,7 +67,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [Code] = &[$(Code::$variant),+];
 
-            /// Its name.
+            /// The name that reports and JSON have.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$variant => $name,)+ }
             }

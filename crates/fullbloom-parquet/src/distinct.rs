@@ -5,7 +5,7 @@ use fullbloom::DecodeError;
 /// How many distinct values there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Distinct {
-    /// Their number.
+    /// The number of distinct values.
     pub count: u64,
     /// The number is counted. An estimate has a standard error of 0.1 %.
     pub is_exact: bool,

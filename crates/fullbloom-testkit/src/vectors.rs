@@ -33,13 +33,13 @@ pub fn typed<T: DeserializeOwned>(name: &str) -> T {
 pub trait Record {
     /// The field, which must exist.
     fn field(&self, name: &str) -> &Value;
-    /// The list of this name; panics if there is none.
+    /// The list with this name. Panics if there is none.
     fn list(&self, name: &str) -> &[Value];
-    /// The text of this name; panics if there is none.
+    /// The text with this name. Panics if there is none.
     fn text(&self, name: &str) -> &str;
     /// A non-negative integer.
     fn count(&self, name: &str) -> u64;
-    /// The integer of this name; panics if there is none.
+    /// The integer with this name. Panics if there is none.
     fn int(&self, name: &str) -> i64;
     /// A number written as a JSON number, or as text that Rust and the original parse to the same value.
     fn real(&self, name: &str) -> f64;

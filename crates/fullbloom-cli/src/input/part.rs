@@ -53,7 +53,7 @@ impl KeyPart {
 /// A column by its name in the header line: the first line of each source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// The name in the header line.
     pub name: String,
     /// The separator of fields.
     pub delimiter: u8,

@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct GroupName {
     /// Keyspace of a table of Cassandra.
     pub keyspace: Option<String>,
-    /// Its name.
+    /// Name of the table, if the group is one.
     pub table: Option<String>,
     /// Its id.
     pub table_id: Option<String>,
